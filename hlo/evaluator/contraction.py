@@ -1,0 +1,95 @@
+"""What does a matrix product give, and in which order does it add?
+
+HLO leaves the order open. Here products are added one by one, row-major over the contracting dimensions, so that an
+element of the result depends on its own row and column only, not on the sizes around it: the product of a slice is
+the slice of the product, bit for bit. Integers wrap in the result's type. Floats narrower than 32 bits are
+multiplied and added in F32 and rounded once.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from hlo.attributes import DotDimensions
+from hlo.errors import UnsupportedOpcode
+from hlo.evaluator.conversion import convert
+from hlo.evaluator.kernels import Array, Kernel, Machine, Rule, sealed
+from hlo.evaluator.limits import EvaluationLimit
+from hlo.graph import HloInstruction
+from hlo.opcode import Opcode
+from hlo.primitive_type import PrimitiveType
+
+_MULTIPLICATIONS_PER_ELEMENT = (
+    64  # of `Limits.elements`: a product of a size takes about as long as its arrays
+)
+
+
+def _dot(inst: HloInstruction, machine: Machine) -> Kernel:
+    numbers = inst.attributes
+    if not isinstance(numbers, DotDimensions):
+        raise TypeError(f"{inst.name} has no dot dimensions")
+    if len(inst.operands) != 2:
+        raise UnsupportedOpcode("dot with sparsity", "evaluator")
+    left, right, shape = inst.operand(0).array_shape, inst.operand(1).array_shape, inst.array_shape
+    left_free = _rest(left.rank, numbers.lhs_batch + numbers.lhs_contracting)
+    right_free = _rest(right.rank, numbers.rhs_batch + numbers.rhs_contracting)
+    left_order = (*numbers.lhs_batch, *left_free, *numbers.lhs_contracting)
+    right_order = (*numbers.rhs_batch, *numbers.rhs_contracting, *right_free)
+    batch = math.prod(left.dimensions[d] for d in numbers.lhs_batch)
+    rows = math.prod(left.dimensions[d] for d in left_free)
+    depth = math.prod(left.dimensions[d] for d in numbers.lhs_contracting)
+    columns = math.prod(right.dimensions[d] for d in right_free)
+    if batch * rows * depth * columns > machine.limits.elements * _MULTIPLICATIONS_PER_ELEMENT:
+        raise EvaluationLimit("elements", inst.name)
+
+    result_type = shape.element_type
+    carrier = _carrier(result_type)
+    multiply = _in_any_order if carrier.is_integral or carrier is PrimitiveType.PRED else _in_order
+
+    def dot(x: Array, y: Array) -> Array:
+        x = _as(x, left.element_type, carrier).transpose(left_order).reshape((batch, rows, depth))
+        y = _as(y, right.element_type, carrier).transpose(right_order).reshape((batch, depth, columns))
+        return sealed(_as(multiply(x, y), carrier, result_type).reshape(shape.dimensions))
+
+    return dot
+
+
+def _rest(rank: int, taken: tuple[int, ...]) -> tuple[int, ...]:
+    return tuple(d for d in range(rank) if d not in taken)
+
+
+def _carrier(result_type: PrimitiveType) -> PrimitiveType:
+    """The type that products are made and added in."""
+    if result_type.is_float and result_type.bit_width < 32:
+        return PrimitiveType.F32
+    if result_type.is_integral and result_type.bit_width < 8:
+        return PrimitiveType.S8 if result_type.is_signed else PrimitiveType.U8
+    return result_type
+
+
+def _as(array: Array, source: PrimitiveType, target: PrimitiveType) -> Array:
+    return array if source is target else convert(array.reshape((1, *array.shape)), source, target)[0, ...]
+
+
+def _in_any_order(x: Array, y: Array) -> Array:
+    return np.matmul(x, y)
+
+
+def _in_order(x: Array, y: Array) -> Array:
+    total = np.zeros((x.shape[0], x.shape[1], y.shape[2]), x.dtype)
+    product = np.empty_like(total)
+    for k in range(x.shape[2]):
+        np.multiply(x[:, :, k, None], y[:, k, None, :], out=product)
+        np.add(total, product, out=total)
+    return total
+
+
+RULES: dict[Opcode, Rule] = {Opcode.DOT: _dot}
+
+GAPS: dict[Opcode, str] = {
+    Opcode.CONVOLUTION: "the IR does not model windows and convolution dimension numbers",
+    Opcode.RAGGED_DOT: "the IR does not model ragged dot dimension numbers",
+    Opcode.SCALED_DOT: "the IR does not model its dimension numbers",
+}

@@ -1,0 +1,147 @@
+"""What does a reduction give, and in which order does it combine?
+
+HLO leaves the order open. Here it is one fixed order, that of upstream's HloEvaluator: start from the initial value
+and combine with the elements one by one, row-major over the reduced dimensions. Every way to compute it below
+keeps to that order wherever it could show in a bit of the result.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from hlo.evaluator.elementwise import function_of
+from hlo.evaluator.kernels import Array, Function, Kernel, Machine, Rule, sealed
+from hlo.graph import HloComputation, HloInstruction
+from hlo.literal import Value
+from hlo.opcode import Opcode
+from hlo.primitive_type import PrimitiveType
+from hlo.shape import ArrayShape, TupleShape
+
+_PLAIN = frozenset(
+    {Opcode.ADD, Opcode.MULTIPLY, Opcode.MAXIMUM, Opcode.MINIMUM, Opcode.AND, Opcode.OR, Opcode.XOR}
+)
+_EXTREMES = frozenset({Opcode.MAXIMUM, Opcode.MINIMUM})
+_UFUNCS: dict[Opcode, np.ufunc] = {
+    Opcode.ADD: np.add,
+    Opcode.MULTIPLY: np.multiply,
+    Opcode.MAXIMUM: np.maximum,
+    Opcode.MINIMUM: np.minimum,
+    Opcode.AND: np.bitwise_and,
+    Opcode.OR: np.bitwise_or,
+    Opcode.XOR: np.bitwise_xor,
+}
+
+
+def plain_reducer(computation: HloComputation) -> Opcode | None:
+    """The opcode, if `computation` is one commutative operation on its two scalar parameters."""
+    root = computation.root
+    if root.opcode not in _PLAIN or len(computation) != 3:
+        return None
+    if {operand.opcode for operand in root.operands} != {Opcode.PARAMETER} or root.operand(0) is root.operand(
+        1
+    ):
+        return None
+    return root.opcode
+
+
+def _reduce(inst: HloInstruction, machine: Machine) -> Kernel:
+    count = len(inst.operands) // 2
+    source = inst.operand(0).array_shape
+    reduced = inst.dimensions
+    kept = tuple(d for d in range(source.rank) if d not in reduced)
+    order = (*sorted(reduced), *kept)
+    dimensions = tuple(source.dimensions[d] for d in kept)
+    steps = source.element_count // max(1, _product(dimensions)) if source.element_count else 0
+    computation = inst.called_computations[0]
+
+    def rows(x: Array) -> Array:
+        """`x` with its reduced dimensions as one, the first."""
+        return x.transpose(order).reshape((steps, *dimensions))
+
+    opcode = plain_reducer(computation)
+    if count == 1 and opcode is not None and computation.root.shape == ArrayShape(source.element_type):
+        combine = _combiner(opcode, source.element_type)
+        return lambda x, initial: combine(_with_initial(rows(x), initial))
+    result_is_tuple = isinstance(inst.shape, TupleShape)
+    function = machine.function(computation)
+
+    def reduce(*operands: Array) -> Value:
+        results = _one_by_one(function, [rows(x) for x in operands[:count]], operands[count:])
+        return results if result_is_tuple else results[0]
+
+    return reduce
+
+
+def _product(sizes: tuple[int, ...]) -> int:
+    product = 1
+    for size in sizes:
+        product *= size
+    return product
+
+
+def _with_initial(rows: Array, initial: Array) -> Array:
+    column = np.empty((rows.shape[0] + 1, *rows.shape[1:]), rows.dtype)
+    column[0] = initial
+    column[1:] = rows
+    return column
+
+
+def _combiner(opcode: Opcode, element_type: PrimitiveType) -> Kernel:
+    """Reduces the first dimension of an array, in order wherever that matters."""
+    function = function_of(opcode, element_type)  # raises where the type has no such operation
+    ufunc = _UFUNCS[opcode]
+
+    def in_order(column: Array) -> Array:
+        result = column[0, ...].reshape(column.shape[1:] or (1,))
+        for row in column[1:]:
+            result = function(result, row.reshape(result.shape))
+        return sealed(result.reshape(column.shape[1:]))
+
+    def accumulate(column: Array) -> Array:
+        # `reduce` would add pairwise; `accumulate` cannot but go step by step.
+        return sealed(ufunc.accumulate(column, 0)[-1, ...])
+
+    def extreme(column: Array) -> Array:
+        result = np.empty(column.shape[1:], column.dtype)
+        ufunc.reduce(column, 0, out=result)
+        if np.count_nonzero(result) != result.size or np.isnan(result).any():
+            return in_order(column)  # which zero, and which NaN, is a matter of order
+        return sealed(result)
+
+    def any_order(column: Array) -> Array:
+        result = np.empty(column.shape[1:], column.dtype)
+        ufunc.reduce(column, 0, dtype=column.dtype, out=result)
+        return sealed(result)
+
+    if element_type.bit_width < 8:
+        return in_order
+    if element_type.is_integral or element_type is PrimitiveType.PRED:
+        return any_order
+    return extreme if opcode in _EXTREMES else accumulate
+
+
+def _one_by_one(function: Function, columns: list[Array], initials: tuple[Array, ...]) -> tuple[Array, ...]:
+    """The general case: `function` of the accumulators and the elements, for each output element by itself."""
+    steps, *dimensions = columns[0].shape
+    flat = [column.reshape((steps, -1)) if column.size else column.reshape((steps, 0)) for column in columns]
+    width = _product(tuple(dimensions))
+    results = [np.empty(width, initial.dtype) for initial in initials]
+    for at in range(width):
+        accumulators: tuple[Value, ...] = initials
+        for step in range(steps):
+            value = function([*accumulators, *[column[step, at, ...] for column in flat]])
+            accumulators = value if isinstance(value, tuple) else (value,)
+        for result, accumulator in zip(results, accumulators, strict=True):
+            result[at] = accumulator
+    return tuple(sealed(result.reshape(dimensions)) for result in results)
+
+
+RULES: dict[Opcode, Rule] = {Opcode.REDUCE: _reduce}
+
+GAPS: dict[Opcode, str] = {
+    Opcode.REDUCE_WINDOW: "the IR does not model windows",
+    Opcode.SELECT_AND_SCATTER: "the IR does not model windows",
+    Opcode.SORT: "the IR does not model the sorted dimension and is_stable",
+    Opcode.SCAN: "the IR does not model num_carries and is_reverse",
+    Opcode.TOPK: "the IR does not model k and largest",
+}

@@ -1,0 +1,23 @@
+"""HLO in and out: text, proto bytes and StableHLO, all through the installed jaxlib."""
+
+from hlo.interchange.exporter import export_proto
+from hlo.interchange.files import (
+    from_jax,
+    read_file,
+    read_stablehlo,
+    read_text,
+    write_stablehlo,
+    write_text,
+)
+from hlo.interchange.importer import import_proto
+
+__all__ = [
+    "export_proto",
+    "from_jax",
+    "import_proto",
+    "read_file",
+    "read_stablehlo",
+    "read_text",
+    "write_stablehlo",
+    "write_text",
+]

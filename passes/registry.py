@@ -1,0 +1,123 @@
+"""Which passes are there, and which pipeline does a text mean?"""
+
+from __future__ import annotations
+
+import difflib
+import json
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import Field, fields
+from types import MappingProxyType
+
+from hlo import InvalidInput
+from passes.base import Pass
+from passes.neuron import NEURON_PASSES
+from passes.pipeline import Pipeline
+from passes.stock import STOCK_PASSES
+
+DEFAULT_PIPELINE = "neuron-dus-ds-index-simplifier,dynamic-slice-mover"
+"""What a campaign runs unless it is told otherwise."""
+
+
+def _by_name(classes: Iterable[type[Pass]]) -> Mapping[str, type[Pass]]:
+    table: dict[str, type[Pass]] = {}
+    for cls in classes:
+        if cls.name in table:
+            raise ValueError(f"two passes are called {cls.name}")
+        table[cls.name] = cls
+    return MappingProxyType(table)
+
+
+PASSES = _by_name((*NEURON_PASSES, *STOCK_PASSES))
+"""Every pass, by the name that pipelines and reports use."""
+
+_NAME = re.compile(r"\s*([\w-]*)\s*")
+_OPTION = re.compile(r'\s*([\w-]*)\s*=\s*("(?:[^"\\]|\\.)*"|[^\s,{}"]*)\s*')
+
+
+def parse_pipeline(text: str) -> Pipeline:
+    """The pipeline that `text` means; `str()` of it is the text again, in its shortest form.
+
+    An option is written `name=value`: true or false, a decimal integer, or text, quoted as in JSON where it
+    has other characters than letters, digits and `_./:+-`. Empty text is the empty pipeline. Raises
+    InvalidInput naming the part that is wrong, with the nearest known names.
+    """
+    if not text.strip():
+        return Pipeline()
+    passes: list[Pass] = []
+    position = 0
+    while True:
+        name, position = _read_name(text, position)
+        cls = PASSES.get(name)
+        if cls is None:
+            raise InvalidInput(f"unknown pass {name!r}; {nearest(name, PASSES)}")
+        values: dict[str, bool | int | str] = {}
+        if text[position : position + 1] == "{":
+            values, position = _read_options(cls, text, position + 1)
+        passes.append(cls(**values))
+        if position == len(text):
+            return Pipeline(tuple(passes))
+        position = _expect(",", text, position)
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """A hint for a name that is not in `known`: the most similar ones, or all where none is similar."""
+    known = sorted(known)
+    close = difflib.get_close_matches(name, known)
+    return f"did you mean {' or '.join(close)}?" if close else f"known: {', '.join(known) or 'none'}"
+
+
+def _read_name(text: str, position: int) -> tuple[str, int]:
+    match = _NAME.match(text, position)
+    if match is None or not match[1]:
+        raise InvalidInput(f"pipeline {text!r}: a pass name is missing at character {position + 1}")
+    return match[1], match.end()
+
+
+def _expect(mark: str, text: str, position: int) -> int:
+    if text[position : position + 1] != mark:
+        found = text[position : position + 1] or "the end"
+        raise InvalidInput(f"pipeline {text!r}: {mark!r} expected at character {position + 1}, not {found!r}")
+    return position + 1
+
+
+def _read_options(cls: type[Pass], text: str, position: int) -> tuple[dict[str, bool | int | str], int]:
+    """The options of one pass from behind its `{`, and the position behind its `}` and white space."""
+    known = {field.name: field for field in fields(cls)}
+    values: dict[str, bool | int | str] = {}
+    while True:
+        match = _OPTION.match(text, position)
+        if match is None:
+            raise InvalidInput(f"pipeline {text!r}: option=value expected at character {position + 1}")
+        name, value = match[1], match[2]
+        if name not in known:
+            raise InvalidInput(f"pass {cls.name} has no option {name!r}; {nearest(name, known)}")
+        if name in values:
+            raise InvalidInput(f"pass {cls.name}: option {name} is given twice")
+        values[name] = _read_value(cls, known[name], value)
+        position = match.end()
+        if text[position : position + 1] == "}":
+            return values, position + 1 + len(text[position + 1 :]) - len(text[position + 1 :].lstrip())
+        position = _expect(",", text, position)
+
+
+def _read_value(cls: type[Pass], field: Field[object], text: str) -> bool | int | str:
+    where = f"pass {cls.name}: option {field.name}"
+    if isinstance(field.default, bool):
+        if text not in ("true", "false"):
+            raise InvalidInput(f"{where} is true or false, not {text!r}")
+        return text == "true"
+    if isinstance(field.default, int):
+        if not re.fullmatch(r"[+-]?[0-9]+", text):
+            raise InvalidInput(f"{where} is an integer, not {text!r}")
+        return int(text)
+    if not text:
+        raise InvalidInput(f'{where} is text; write "" for the empty text')
+    return _unquote(where, text) if text.startswith('"') else text
+
+
+def _unquote(where: str, text: str) -> str:
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError as error:
+        raise InvalidInput(f"{where}: {text} is not quoted as in JSON ({error.msg})") from None

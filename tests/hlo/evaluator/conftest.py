@@ -1,0 +1,61 @@
+"""What the evaluator's tests share: one instruction on given values, and a program written as HLO text."""
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from hlo import ArrayShape, HloInstruction, HloModule, Opcode, Shape, Token, TupleShape, Value, value_shape
+from hlo.attributes import NONE, Attributes
+from hlo.builder import Builder
+from hlo.evaluator import evaluate
+from hlo.interchange import read_text
+
+
+def check_form(inst: HloInstruction, value: Value) -> None:
+    """Every value is read-only and exactly of its instruction's dtype and shape."""
+    _check(value, inst.shape, inst.name)
+
+
+def _check(value: Value, shape: Shape, name: str) -> None:
+    if isinstance(shape, TupleShape):
+        assert isinstance(value, tuple), name
+        for element, element_shape in zip(value, shape.elements, strict=True):
+            _check(element, element_shape, name)
+    elif isinstance(shape, ArrayShape):
+        assert isinstance(value, np.ndarray), name
+        assert (value.dtype, value.shape) == (shape.element_type.numpy, shape.dimensions), name
+        assert not value.flags.writeable, name
+    else:
+        assert isinstance(value, Token), name
+
+
+@pytest.fixture(scope="session")
+def apply() -> Callable[..., np.ndarray]:
+    """`apply(opcode, *operands, attributes=…, shape=…)`: the value of one instruction, its form checked."""
+
+    def run(
+        opcode: Opcode, *operands: Value, attributes: Attributes = NONE, shape: Shape | None = None
+    ) -> np.ndarray:
+        module = HloModule("one")
+        entry = module.add_computation("entry")
+        module.set_entry_computation(entry)
+        builder = Builder(entry)
+        parameters = [builder.parameter(i, value_shape(x)) for i, x in enumerate(operands)]
+        entry.set_root(builder.op(opcode, *parameters, attributes=attributes, shape=shape))
+        value = evaluate(module, operands, observer=lambda inst, _operands, result: check_form(inst, result))
+        assert isinstance(value, np.ndarray)
+        return value
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def run_text() -> Callable[..., Value]:
+    """`run_text(text, *inputs)`: the value of a program, the form of every instruction's value checked."""
+
+    def run(text: str, *inputs: Value) -> Value:
+        observer = lambda inst, _operands, result: check_form(inst, result)  # noqa: E731
+        return evaluate(read_text(f"HloModule m\n{text}"), inputs, observer=observer)
+
+    return run

@@ -1,0 +1,86 @@
+from types import ModuleType
+
+import pytest
+
+from hlo import ArrayShape, Family, HloModule, Opcode, PrimitiveType
+from hlo.attributes import NONE, UNMODELLED, Dimensions, TupleIndex
+from hlo.infer import (
+    GAPS,
+    RULES,
+    ShapeError,
+    contraction,
+    control,
+    dynamic,
+    elementwise,
+    indexing,
+    infer_shape,
+    reduction,
+    shape,
+    signature,
+)
+from hlo.infer.table import merge
+from hlo.opcode import SPECS
+
+VECTOR = ArrayShape(PrimitiveType.F32, (2,))
+
+
+def test_every_opcode_has_a_rule_or_a_reason() -> None:
+    assert RULES.keys() | GAPS.keys() == set(Opcode)
+    assert not RULES.keys() & GAPS.keys()
+    assert all(reason.strip() for reason in GAPS.values())
+
+
+@pytest.mark.parametrize(
+    "room", [contraction, control, dynamic, elementwise, indexing, reduction, shape], ids=lambda m: m.__name__
+)
+def test_rules_of_a_family_are_in_its_file(room: ModuleType) -> None:
+    family = Family(room.__name__.rpartition(".")[2])
+    assert room.RULES.keys() == {opcode for opcode in RULES if SPECS[opcode].family is family}
+
+
+def test_two_rules_for_one_opcode_clash() -> None:
+    with pytest.raises(ValueError, match="add"):
+        merge(elementwise.RULES, {Opcode.ADD: elementwise.RULES[Opcode.ADD]})
+
+
+def test_a_gap_trusts_the_declared_shape_and_needs_one() -> None:
+    assert infer_shape(Opcode.FFT, [VECTOR], UNMODELLED, declared=VECTOR) is VECTOR
+    with pytest.raises(ShapeError, match="fft must be declared: its options"):
+        infer_shape(Opcode.FFT, [VECTOR], UNMODELLED)
+
+
+@pytest.mark.parametrize("opcode", [opcode for opcode, spec in SPECS.items() if spec.arity is not None])
+def test_the_number_of_operands_is_checked(opcode: Opcode) -> None:
+    with pytest.raises(ShapeError, match="operands, got 7"):
+        infer_shape(opcode, [VECTOR] * 7, NONE, declared=VECTOR)
+
+
+def test_the_number_of_callees_is_checked() -> None:
+    with pytest.raises(ShapeError, match="calls 1 computations, got 0"):
+        infer_shape(Opcode.REDUCE, [VECTOR, VECTOR], Dimensions((0,)))
+
+
+def test_attributes_of_another_kind_are_refused() -> None:
+    with pytest.raises(ShapeError, match="expected Dimensions attributes, got TupleIndex"):
+        infer_shape(Opcode.REVERSE, [VECTOR], TupleIndex(0))
+
+
+def test_a_callee_is_read_by_parameter_number_and_root() -> None:
+    scalar = ArrayShape(PrimitiveType.S32)
+    callee = HloModule("m").add_computation("f")
+    second = callee.add_parameter(1, VECTOR)
+    with pytest.raises(ShapeError, match="has no root"):
+        signature(callee)
+    callee.set_root(second)
+    with pytest.raises(ShapeError, match=r"numbered \[1\]"):
+        signature(callee)
+    callee.add_parameter(0, scalar)
+    assert infer_shape(Opcode.CALL, [scalar, VECTOR], called=[callee]) == VECTOR
+    with pytest.raises(ShapeError, match="argument 0"):
+        infer_shape(Opcode.CALL, [VECTOR, VECTOR], called=[callee])
+
+
+def test_the_declared_shape_is_handed_back_where_it_is_equal() -> None:
+    declared = ArrayShape(PrimitiveType.F32, (4,), layout=b"layout")
+    inferred = infer_shape(Opcode.CONCATENATE, [VECTOR, VECTOR], Dimensions((0,)), declared=declared)
+    assert inferred is declared

@@ -1,0 +1,130 @@
+from collections.abc import Iterator
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import ClassVar
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import passes
+from hlo import HloModule, InvalidInput
+from passes import DEFAULT_PIPELINE, PASSES, Pass, Pipeline, Trace, parse_pipeline, registry
+from passes.stock import STOCK_PASSES, CallInliner, ConstantFolding, Dce
+
+STOCK = Path(passes.__file__).parent / "stock"
+
+
+def test_every_stock_module_is_one_registered_pass() -> None:
+    modules = {path.stem for path in STOCK.glob("*.py")} - {"__init__"}
+    assert modules == {cls.name.replace("-", "_") for cls in STOCK_PASSES}
+
+
+@pytest.mark.parametrize("cls", PASSES.values(), ids=PASSES)
+def test_every_pass_says_what_it_is(cls: type[Pass]) -> None:
+    assert cls.rules
+    assert len(set(cls.rules)) == len(cls.rules)
+    assert cls.description().endswith(".")
+    options = {field.name: type(field.default) for field in fields(cls)}
+    assert set(options.values()) <= {bool, int, str}
+    assert [options[guard] for guard in cls.guards] == [bool] * len(cls.guards)
+    assert str(Pipeline((cls(),))) == cls.name
+
+
+def test_the_default_pipeline_exists() -> None:
+    assert str(parse_pipeline(DEFAULT_PIPELINE)) == DEFAULT_PIPELINE
+
+
+def values(default: object) -> st.SearchStrategy[object]:
+    if isinstance(default, bool):
+        return st.booleans()
+    return st.integers() if isinstance(default, int) else st.text()
+
+
+@dataclass(frozen=True)
+class Labelled(Pass):
+    """A pass with an option of each type."""
+
+    label: str = "none"
+    rounds: int = 1
+    loud: bool = False
+
+    name: ClassVar[str] = "labelled"
+
+    def run(self, module: HloModule, trace: Trace) -> bool:
+        return False
+
+
+@pytest.fixture(scope="module")
+def labelled() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(registry, "PASSES", {**PASSES, "labelled": Labelled})
+        yield
+
+
+def some_pass(cls: type[Pass]) -> st.SearchStrategy[Pass]:
+    return st.builds(cls, **{field.name: values(field.default) for field in fields(cls)})
+
+
+@pytest.mark.usefixtures("labelled")
+@given(st.lists(st.sampled_from([*PASSES.values(), Labelled]).flatmap(some_pass), max_size=4))
+def test_every_pipeline_is_read_back_from_its_text(pipeline: list[Pass]) -> None:
+    assert parse_pipeline(str(Pipeline(tuple(pipeline)))) == Pipeline(tuple(pipeline))
+
+
+def test_white_space_is_free() -> None:
+    text = "  dce , constant-folding { max_elements = 5 , fold_while = true } , call-inliner "
+    assert parse_pipeline(text).passes == (
+        Dce(),
+        ConstantFolding(max_elements=5, fold_while=True),
+        CallInliner(),
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("dc", "unknown pass 'dc'; did you mean dce?"),
+        ("constant_folding", "unknown pass 'constant_folding'; did you mean constant-folding?"),
+        ("dce,,dce", "pipeline 'dce,,dce': a pass name is missing at character 5"),
+        ("dce,", "pipeline 'dce,': a pass name is missing at character 5"),
+        ("dce dce", "pipeline 'dce dce': ',' expected at character 5, not 'd'"),
+        ("dce{fast=true}", "pass dce has no option 'fast'; known: none"),
+        (
+            "call-inliner{single_callsite=true}",
+            "pass call-inliner has no option 'single_callsite'; did you mean single_call_site?",
+        ),
+        (
+            "call-inliner{single_call_site=1}",
+            "pass call-inliner: option single_call_site is true or false, not '1'",
+        ),
+        (
+            "constant-folding{max_elements=1e6}",
+            "pass constant-folding: option max_elements is an integer, not '1e6'",
+        ),
+        (
+            "constant-folding{max_elements=1,max_elements=2}",
+            "pass constant-folding: option max_elements is given twice",
+        ),
+        (
+            "constant-folding{max_elements}",
+            "pipeline 'constant-folding{max_elements}': option=value expected at character 18",
+        ),
+        (
+            "constant-folding{max_elements=1",
+            "pipeline 'constant-folding{max_elements=1': ',' expected at character 32, not 'the end'",
+        ),
+        ("labelled{label=}", 'pass labelled: option label is text; write "" for the empty text'),
+        (r'labelled{label="\q"}', r'pass labelled: option label: "\q" is not quoted as in JSON (Invalid \escape)'),
+    ],
+)  # fmt: skip
+@pytest.mark.usefixtures("labelled")
+def test_a_text_that_means_no_pipeline_is_refused_in_one_line(text: str, message: str) -> None:
+    with pytest.raises(InvalidInput) as caught:
+        parse_pipeline(text)
+    assert str(caught.value) == message
+
+
+def test_a_name_like_no_other_lists_what_there_is() -> None:
+    with pytest.raises(InvalidInput, match=r"known: call-inliner, constant-folding, dce, "):
+        parse_pipeline("zzz")
