@@ -1,6 +1,6 @@
 """The IR: HLO modules in Python, with interchange, shape inference, a verifier and NumPy semantics."""
 
-from hlo.errors import HloFuzzError, IllegalRewrite, InvalidInput, UnsupportedOpcode
+from hlo.errors import BridgeUnavailable, HloFuzzError, IllegalRewrite, InvalidInput, UnsupportedOpcode
 from hlo.graph import HloComputation, HloInstruction
 from hlo.literal import TOKEN, Literal, Token, Value, same_bits, scalar, value_shape
 from hlo.metadata import OpMetadata
@@ -13,6 +13,7 @@ __all__ = [
     "SPECS",
     "TOKEN",
     "ArrayShape",
+    "BridgeUnavailable",
     "Family",
     "HloComputation",
     "HloFuzzError",

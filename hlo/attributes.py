@@ -105,6 +105,136 @@ class CustomCallTarget:
     has_side_effect: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class WindowDimension:
+    """How a window moves along one dimension, in elements. Padding may be negative (cropping)."""
+
+    size: int = 1
+    stride: int = 1
+    padding_low: int = 0
+    padding_high: int = 0
+    window_dilation: int = 1
+    base_dilation: int = 1
+    reversal: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """`window={…}` of reduce-window and select-and-scatter, one entry per dimension."""
+
+    dimensions: tuple[WindowDimension, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ConvolutionDimensions:
+    """`window={…}`, one entry per spatial dimension, and `dim_labels=…` of a convolution, with its group counts."""
+
+    window: tuple[WindowDimension, ...]
+    input_batch: int
+    input_feature: int
+    input_spatial: Ints
+    kernel_input_feature: int
+    kernel_output_feature: int
+    kernel_spatial: Ints
+    output_batch: int
+    output_feature: int
+    output_spatial: Ints
+    feature_group_count: int = 1
+    batch_group_count: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class GatherDimensions:
+    """The dimension numbers of a gather, its slice sizes (elements per operand dimension) and its promise."""
+
+    offset_dims: Ints
+    collapsed_slice_dims: Ints
+    start_index_map: Ints
+    index_vector_dim: int
+    slice_sizes: Ints
+    operand_batching_dims: Ints = ()
+    start_indices_batching_dims: Ints = ()
+    indices_are_sorted: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ScatterDimensions:
+    """The dimension numbers of a scatter and its two promises."""
+
+    update_window_dims: Ints
+    inserted_window_dims: Ints
+    scatter_dims_to_operand_dims: Ints
+    index_vector_dim: int
+    input_batching_dims: Ints = ()
+    scatter_indices_batching_dims: Ints = ()
+    indices_are_sorted: bool = False
+    unique_indices: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class SortDimension:
+    """`dimensions={…}` (exactly one) and `is_stable` of a sort."""
+
+    dimension: int
+    is_stable: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class FftKind:
+    """`fft_type=`FFT IFFT RFFT IRFFT and `fft_length={…}`, the sizes of the innermost dimensions worked on."""
+
+    type: str
+    length: Ints
+
+
+@dataclass(frozen=True, slots=True)
+class TriangularSolveOptions:
+    """`left_side`, `lower`, `unit_diagonal` and `transpose_a=`NO_TRANSPOSE TRANSPOSE ADJOINT."""
+
+    left_side: bool = False
+    lower: bool = False
+    unit_diagonal: bool = False
+    transpose_a: str = "NO_TRANSPOSE"
+
+
+@dataclass(frozen=True, slots=True)
+class CholeskyOptions:
+    """`lower`: which triangle is read and given."""
+
+    lower: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class TopKOptions:
+    """`k`, how many elements of the last dimension, and whether the largest or the smallest."""
+
+    k: int
+    largest: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class BatchNormOptions:
+    """`epsilon` (added to the variance) and `feature_index`, the dimension of the features."""
+
+    epsilon: float
+    feature_index: int
+
+
+@dataclass(frozen=True, slots=True)
+class ReducedPrecision:
+    """`exponent_bits` and `mantissa_bits` of a reduce-precision."""
+
+    exponent_bits: int
+    mantissa_bits: int
+
+
+@dataclass(frozen=True, slots=True)
+class FusionKind:
+    """`kind=`kLoop kInput kOutput kCustom of a fusion; it changes no value."""
+
+    kind: str
+
+
 Attributes = (
     NoAttributes
     | Unmodelled
@@ -118,6 +248,18 @@ Attributes = (
     | Comparison
     | DotDimensions
     | CustomCallTarget
+    | Window
+    | ConvolutionDimensions
+    | GatherDimensions
+    | ScatterDimensions
+    | SortDimension
+    | FftKind
+    | TriangularSolveOptions
+    | CholeskyOptions
+    | TopKOptions
+    | BatchNormOptions
+    | ReducedPrecision
+    | FusionKind
 )
 
 NONE = NoAttributes()

@@ -26,7 +26,7 @@ from hlo.attributes import (
     TupleIndex,
 )
 from hlo.graph import HloComputation, HloInstruction
-from hlo.infer import ShapeError, infer_shape
+from hlo.infer import ShapeError, infer_shape, reshape_flags
 from hlo.literal import Literal, Token, Value, frozen, scalar
 from hlo.opcode import Opcode
 from hlo.primitive_type import PrimitiveType
@@ -171,10 +171,20 @@ class Builder:
         return self.op(Opcode.CONCATENATE, *xs, attributes=Dimensions((dimension,)), name=name)
 
     def reshape(
-        self, x: HloInstruction, dimensions: Dims, *, dynamic: tuple[bool, ...] = (), name: str | None = None
+        self,
+        x: HloInstruction,
+        dimensions: Dims,
+        *,
+        dynamic: tuple[bool, ...] | None = None,
+        name: str | None = None,
     ) -> HloInstruction:
-        """`x` with other bounds; the result is static unless `dynamic` flags say otherwise."""
-        shape = ArrayShape(_element_type(x), tuple(dimensions), dynamic)
+        """`x` with other bounds. `dynamic` are the flags; unless given, those that `reshape_flags` works out."""
+        to = tuple(dimensions)
+        shape = ArrayShape(_element_type(x), to, dynamic or ())
+        if dynamic is None and not x.array_shape.is_static:
+            # bounds first: flags mean nothing where the number of elements differs
+            infer_shape(Opcode.RESHAPE, [x.shape], declared=shape)
+            shape = ArrayShape(shape.element_type, to, reshape_flags(x.array_shape, to))
         return self.op(Opcode.RESHAPE, x, shape=shape, name=name)
 
     def broadcast(

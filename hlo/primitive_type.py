@@ -103,10 +103,24 @@ class PrimitiveType(Enum):
 
 
 SIGNED = frozenset(
-    {PrimitiveType.S2, PrimitiveType.S4, PrimitiveType.S8, PrimitiveType.S16, PrimitiveType.S32, PrimitiveType.S64}
+    {
+        PrimitiveType.S2,
+        PrimitiveType.S4,
+        PrimitiveType.S8,
+        PrimitiveType.S16,
+        PrimitiveType.S32,
+        PrimitiveType.S64,
+    }
 )
 UNSIGNED = frozenset(
-    {PrimitiveType.U2, PrimitiveType.U4, PrimitiveType.U8, PrimitiveType.U16, PrimitiveType.U32, PrimitiveType.U64}
+    {
+        PrimitiveType.U2,
+        PrimitiveType.U4,
+        PrimitiveType.U8,
+        PrimitiveType.U16,
+        PrimitiveType.U32,
+        PrimitiveType.U64,
+    }
 )
 COMPLEX = frozenset({PrimitiveType.C64, PrimitiveType.C128})
 

@@ -17,13 +17,13 @@ def has_backend_config(inst: HloInstruction) -> bool:
     return bool(inst.carried) and _read(inst.carried)[0]
 
 
-def sharding(inst: HloInstruction) -> bytes:
-    """The serialised `OpSharding` of the instruction, empty where it has none; equal for equal shardings."""
-    return _read(inst.carried)[1] if inst.carried else b""
+def sharding(inst: HloInstruction) -> bytes | None:
+    """The serialised `OpSharding` of the instruction (empty for "replicated"), None where it has none."""
+    return _read(inst.carried)[1] if inst.carried else None
 
 
 @lru_cache(maxsize=1024)
-def _read(carried: bytes) -> tuple[bool, bytes]:
+def _read(carried: bytes) -> tuple[bool, bytes | None]:
     proto = HloInstructionProto.FromString(carried)
-    sharding = proto.sharding.SerializeToString(deterministic=True) if proto.HasField("sharding") else b""
+    sharding = proto.sharding.SerializeToString(deterministic=True) if proto.HasField("sharding") else None
     return bool(proto.backend_config), sharding

@@ -39,7 +39,9 @@ class Pipeline(Pass):
     passes: tuple[Pass, ...] = ()
 
     name: ClassVar[str] = "pipeline"
-    promise: ClassVar[Exactness] = Exactness.REASSOCIATES  # of any pipeline; `exactness` says it of this one
+    promise: ClassVar[Exactness] = (
+        Exactness.REASSOCIATES
+    )  # all that holds of any pipeline; each pass has its own
     # A later pass can make work for an earlier one, although each alone is idempotent.
     idempotent: ClassVar[bool] = False
 
@@ -50,12 +52,6 @@ class Pipeline(Pass):
             for inner in (pass_.passes if isinstance(pass_, Pipeline) else (pass_,))
         ]
         object.__setattr__(self, "passes", tuple(flat))
-
-    @property
-    def exactness(self) -> Exactness:
-        """The weakest promise among its passes."""
-        exact = all(pass_.promise is Exactness.BITWISE for pass_ in self.passes)
-        return Exactness.BITWISE if exact else Exactness.REASSOCIATES
 
     def run(self, module: HloModule, trace: Trace) -> bool:
         """Run every pass. Raises what a pass raises; the module then holds what the passes before it did."""

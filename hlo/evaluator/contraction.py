@@ -2,8 +2,8 @@
 
 HLO leaves the order open. Here products are added one by one, row-major over the contracting dimensions, so that an
 element of the result depends on its own row and column only, not on the sizes around it: the product of a slice is
-the slice of the product, bit for bit. Integers wrap in the result's type. Floats narrower than 32 bits are
-multiplied and added in F32 and rounded once.
+the slice of the product, bit for bit. Integers wrap in the result's type. Floats are multiplied and
+added in F32 or, if there is a wider type among operands and result, in that, and rounded to the result's type once.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def _dot(inst: HloInstruction, machine: Machine) -> Kernel:
         raise EvaluationLimit("elements", inst.name)
 
     result_type = shape.element_type
-    carrier = _carrier(result_type)
+    carrier = _carrier(left.element_type, right.element_type, result_type)
     multiply = _in_any_order if carrier.is_integral or carrier is PrimitiveType.PRED else _in_order
 
     def dot(x: Array, y: Array) -> Array:
@@ -60,17 +60,17 @@ def _rest(rank: int, taken: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(d for d in range(rank) if d not in taken)
 
 
-def _carrier(result_type: PrimitiveType) -> PrimitiveType:
+def _carrier(left: PrimitiveType, right: PrimitiveType, result: PrimitiveType) -> PrimitiveType:
     """The type that products are made and added in."""
-    if result_type.is_float and result_type.bit_width < 32:
-        return PrimitiveType.F32
-    if result_type.is_integral and result_type.bit_width < 8:
-        return PrimitiveType.S8 if result_type.is_signed else PrimitiveType.U8
-    return result_type
+    if result.is_float:
+        return max(left, right, result, PrimitiveType.F32, key=lambda t: t.bit_width)
+    if result.is_integral and result.bit_width < 8:
+        return PrimitiveType.S8 if result.is_signed else PrimitiveType.U8
+    return result
 
 
 def _as(array: Array, source: PrimitiveType, target: PrimitiveType) -> Array:
-    return array if source is target else convert(array.reshape((1, *array.shape)), source, target)[0, ...]
+    return array if source is target else convert(array[None], source, target)[0, ...]
 
 
 def _in_any_order(x: Array, y: Array) -> Array:
@@ -78,6 +78,7 @@ def _in_any_order(x: Array, y: Array) -> Array:
 
 
 def _in_order(x: Array, y: Array) -> Array:
+    x, y = np.ascontiguousarray(x), np.ascontiguousarray(y)  # complex products round differently backwards
     total = np.zeros((x.shape[0], x.shape[1], y.shape[2]), x.dtype)
     product = np.empty_like(total)
     for k in range(x.shape[2]):

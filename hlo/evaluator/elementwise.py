@@ -48,10 +48,11 @@ class Functions:
             return self.predicate
         if element_type.is_integral:
             return self._of_integer(element_type)
-        function = self.complex_ if element_type.is_complex else self.floating
-        if function is None or not self.wide:
-            return function
-        return _contiguous(function) if element_type.bit_width >= 32 else _in_float32(function)
+        if element_type.is_complex:
+            return self.complex_ and _contiguous(self.complex_)
+        if self.floating is None or not self.wide:
+            return self.floating
+        return _contiguous(self.floating) if element_type.bit_width >= 32 else _in_float32(self.floating)
 
     def _of_integer(self, element_type: PrimitiveType) -> Function | None:
         if element_type.bit_width >= 8 or self.integer is None:
@@ -67,8 +68,8 @@ def _in_float32(function: Function) -> Function:
 
 
 def _contiguous(function: Function) -> Function:
-    # NumPy may take another algorithm, which rounds differently, for elements that are not side by side in
-    # memory. The value of an instruction must not depend on how its operand was made.
+    # NumPy may take another algorithm, which rounds differently, for what lies backwards in memory. The value of
+    # an instruction must not depend on how its operand was made.
     def in_order(*operands: Array) -> Array:
         return function(*[np.ascontiguousarray(operand) for operand in operands])
 

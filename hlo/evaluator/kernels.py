@@ -15,7 +15,7 @@ import numpy as np
 
 from hlo.evaluator.limits import Limits
 from hlo.graph import HloComputation, HloInstruction
-from hlo.literal import Token, Value, frozen
+from hlo.literal import Value, frozen
 
 Array = np.ndarray[Any, np.dtype[Any]]
 Kernel = Callable[..., Value]
@@ -52,7 +52,7 @@ def frozen_value(value: Value) -> Value:
     """`value` with every array in it read-only; writable ones are copied first, so that nobody else writes."""
     if isinstance(value, tuple):
         return tuple(map(frozen_value, value))
-    return value if isinstance(value, Token) else frozen(value)
+    return frozen(value) if isinstance(value, np.ndarray) else value
 
 
 def identity(value: Value, *_: Value) -> Value:

@@ -15,7 +15,7 @@ def map_rule(inst: HloInstruction, machine: Machine) -> Kernel:
 
     def apply(*operands: Array) -> Array:
         result = np.empty(shape.element_count, shape.element_type.numpy)
-        columns = [operand.reshape(-1) for operand in operands]
+        columns = [sealed(operand.reshape(-1)) for operand in operands]
         for i in range(shape.element_count):
             result[i] = function([column[i, ...] for column in columns])
         return sealed(result.reshape(shape.dimensions))

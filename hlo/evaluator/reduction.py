@@ -7,8 +7,12 @@ keeps to that order wherever it could show in a bit of the result.
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
+
 import numpy as np
 
+from hlo.evaluator.conversion import convert
 from hlo.evaluator.elementwise import function_of
 from hlo.evaluator.kernels import Array, Function, Kernel, Machine, Rule, sealed
 from hlo.graph import HloComputation, HloInstruction
@@ -45,38 +49,43 @@ def plain_reducer(computation: HloComputation) -> Opcode | None:
 
 
 def _reduce(inst: HloInstruction, machine: Machine) -> Kernel:
-    count = len(inst.operands) // 2
-    source = inst.operand(0).array_shape
-    reduced = inst.dimensions
-    kept = tuple(d for d in range(source.rank) if d not in reduced)
-    order = (*sorted(reduced), *kept)
+    operands = inst.operands
+    count = len(operands) // 2
+    source = operands[0].array_shape
+    kept = tuple(d for d in range(source.rank) if d not in inst.dimensions)
+    order = (*sorted(inst.dimensions), *kept)
     dimensions = tuple(source.dimensions[d] for d in kept)
-    steps = source.element_count // max(1, _product(dimensions)) if source.element_count else 0
+    steps = source.element_count // math.prod(dimensions) if source.element_count else 0
     computation = inst.called_computations[0]
 
     def rows(x: Array) -> Array:
         """`x` with its reduced dimensions as one, the first."""
-        return x.transpose(order).reshape((steps, *dimensions))
+        return sealed(x.transpose(order).reshape((steps, *dimensions)))
 
     opcode = plain_reducer(computation)
-    if count == 1 and opcode is not None and computation.root.shape == ArrayShape(source.element_type):
+    if opcode is not None and {ArrayShape(source.element_type), operands[1].shape} == {
+        computation.root.shape
+    }:
         combine = _combiner(opcode, source.element_type)
         return lambda x, initial: combine(_with_initial(rows(x), initial))
-    result_is_tuple = isinstance(inst.shape, TupleShape)
-    function = machine.function(computation)
 
-    def reduce(*operands: Array) -> Value:
-        results = _one_by_one(function, [rows(x) for x in operands[:count]], operands[count:])
+    # The reducer may take other precisions than it is given: (accumulators…, elements…).
+    takes = [parameter.array_shape.element_type for parameter in computation.parameters]
+    gets = [operand.array_shape.element_type for operand in (*operands[count:], *operands[:count])]
+    casts = list(zip(gets, takes, strict=True))
+    function = machine.function(computation)
+    result_is_tuple = isinstance(inst.shape, TupleShape)
+
+    def reduce(*values: Array) -> Value:
+        taken = [_as(x, *cast) for x, cast in zip((*values[count:], *values[:count]), casts, strict=True)]
+        results = _one_by_one(function, taken[:count], [rows(x) for x in taken[count:]])
         return results if result_is_tuple else results[0]
 
     return reduce
 
 
-def _product(sizes: tuple[int, ...]) -> int:
-    product = 1
-    for size in sizes:
-        product *= size
-    return product
+def _as(array: Array, source: PrimitiveType, target: PrimitiveType) -> Array:
+    return array if source is target else sealed(convert(array[None], source, target)[0, ...])
 
 
 def _with_initial(rows: Array, initial: Array) -> Array:
@@ -110,7 +119,7 @@ def _combiner(opcode: Opcode, element_type: PrimitiveType) -> Kernel:
 
     def any_order(column: Array) -> Array:
         result = np.empty(column.shape[1:], column.dtype)
-        ufunc.reduce(column, 0, dtype=column.dtype, out=result)
+        ufunc.reduce(column, 0, out=result)  # `out` also keeps NumPy from widening
         return sealed(result)
 
     if element_type.bit_width < 8:
@@ -120,14 +129,14 @@ def _combiner(opcode: Opcode, element_type: PrimitiveType) -> Kernel:
     return extreme if opcode in _EXTREMES else accumulate
 
 
-def _one_by_one(function: Function, columns: list[Array], initials: tuple[Array, ...]) -> tuple[Array, ...]:
+def _one_by_one(function: Function, initials: list[Array], columns: list[Array]) -> tuple[Array, ...]:
     """The general case: `function` of the accumulators and the elements, for each output element by itself."""
     steps, *dimensions = columns[0].shape
-    flat = [column.reshape((steps, -1)) if column.size else column.reshape((steps, 0)) for column in columns]
-    width = _product(tuple(dimensions))
+    width = math.prod(dimensions)
+    flat = [column.reshape((steps, width)) for column in columns]
     results = [np.empty(width, initial.dtype) for initial in initials]
     for at in range(width):
-        accumulators: tuple[Value, ...] = initials
+        accumulators: Sequence[Value] = initials
         for step in range(steps):
             value = function([*accumulators, *[column[step, at, ...] for column in flat]])
             accumulators = value if isinstance(value, tuple) else (value,)

@@ -1,6 +1,7 @@
 """What is the shape of an instruction's result? The builder and the verifier ask the same rules."""
 
 from hlo.infer.common import Rule, ShapeError, Signature, is_unbounded
+from hlo.infer.dynamic import reshape_flags
 from hlo.infer.table import GAPS, RULES, infer_from_signatures, infer_shape, signature
 
 __all__ = [
@@ -12,5 +13,6 @@ __all__ = [
     "infer_from_signatures",
     "infer_shape",
     "is_unbounded",
+    "reshape_flags",
     "signature",
 ]

@@ -14,7 +14,7 @@ from typing import Any, Final
 from hlo.errors import InvalidInput
 from hlo.graph import HloComputation
 from hlo.interchange.records import RECORDS
-from hlo.interchange.schema import HloInstructionProto, HloModuleProto, serialize
+from hlo.interchange.schema import HloInstructionProto, HloModuleProto, PrecisionConfig, serialize
 from hlo.interchange.shapes import program_shape_bytes, read_shape
 from hlo.interchange.wire import fields, tagged, tagged_int
 from hlo.opcode import SPECS, Opcode
@@ -34,8 +34,8 @@ _ORIGINAL: Final = 1  # API_VERSION_ORIGINAL
 # Field number -> the value that says nothing, for each opcode of which jaxlib writes more than the statistics.
 _SAYS_NOTHING: Final = MappingProxyType[Opcode, dict[int, int | bytes]](
     {
-        # precision_config: default precision for both operands
-        Opcode.DOT: {_BY_NAME["precision_config"].number: b"\n\x02\x00\x00"},
+        Opcode.DOT: {98: b"", 101: b""},  # of a jaxlib newer than our schema
+        Opcode.CONVOLUTION: {98: b"", 101: b""},
         Opcode.CUSTOM_CALL: {
             _BY_NAME["feature_group_count"].number: 1,
             _BY_NAME["batch_group_count"].number: 1,
@@ -43,6 +43,7 @@ _SAYS_NOTHING: Final = MappingProxyType[Opcode, dict[int, int | bytes]](
         },
     }
 )
+_PRECISION: Final[int] = _BY_NAME["precision_config"].number
 # What jaxlib does not put back by itself. A field written twice has the value written last, so that what is
 # carried still wins.
 _PUT_BACK: Final = MappingProxyType[Opcode, bytes]({Opcode.CUSTOM_CALL: tagged_int(_API_VERSION, _ORIGINAL)})
@@ -59,16 +60,24 @@ def carried_on_import(opcode: Opcode, rest: bytes) -> bytes:
 
 @lru_cache(_MANY)
 def _without_boilerplate(opcode: Opcode, rest: bytes) -> bytes:
-    nothing = _SAYS_NOTHING.get(opcode, {})
     found = list(fields(rest))
-    kept = [
-        raw
-        for number, value, raw in found
-        if nothing.get(number) != value and (number != _STATISTICS or value)
-    ]
+    kept = [raw for number, value, raw in found if not _says_nothing(opcode, number, value)]
     if opcode is Opcode.CUSTOM_CALL and all(number != _API_VERSION for number, _, _ in found):
         kept.append(tagged_int(_API_VERSION, 0))  # the version was left unspecified, on purpose
     return b"".join(kept)
+
+
+def _says_nothing(opcode: Opcode, number: int, value: int | bytes) -> bool:
+    if number == _STATISTICS:
+        return value == b""
+    usual = _SAYS_NOTHING.get(opcode)
+    if usual is None:
+        return False
+    if number == _PRECISION and isinstance(value, bytes):
+        # Default precision, once for each operand, however many there are.
+        operands = len(PrecisionConfig.FromString(value).operand_precision)
+        return value == serialize(PrecisionConfig(operand_precision=[0] * operands))
+    return usual.get(number) == value
 
 
 def carried_on_export(opcode: Opcode, carried: bytes) -> bytes:

@@ -38,6 +38,7 @@ _INSTRUCTIONS: Final = tag(_COMPUTATION["instructions"])
 _NAME: Final = tag(_INSTRUCTION["name"])
 _OPERANDS: Final = tag(_INSTRUCTION["operand_ids"])
 _ID: Final = tag(_INSTRUCTION["id"], integer=True)
+_IS_FUSED: Final = tagged_int(_COMPUTATION["is_fusion_computation"], 1)
 _OPCODES: Final = {opcode: tagged(_INSTRUCTION["opcode"], opcode.value.encode()) for opcode in Opcode}
 
 
@@ -58,13 +59,26 @@ def export_proto(module: HloModule) -> bytes:
     fresh = itertools.count(_first_fresh_number(order))
     instruction_ids: dict[int, set[int]] = {}
     shapes: dict[int, bytes] = {}
+    fused = _fused(order)
     for computation, computation_id in ids.items():
         numbered = _instruction_ids(computation, computation_id, fresh)
         instruction_ids[computation_id] = set(numbered.values())
-        parts.append(tagged(_MODULE["computations"], _export_computation(computation, ids, numbered, shapes)))
+        body = _export_computation(computation, ids, numbered, shapes)
+        parts.append(tagged(_MODULE["computations"], body + _IS_FUSED if computation in fused else body))
     new = {ids[computation] for computation in order if computation.unique_id is None}
     parts.append(renewed_rest_of_module(module.carried, entry, instruction_ids, new))
     return b"".join(parts)
+
+
+def _fused(order: Iterable[HloComputation]) -> set[HloComputation]:
+    """The computations that are the bodies of fusions."""
+    return {
+        callee
+        for computation in order
+        for inst in computation.instructions
+        if inst.opcode is Opcode.FUSION
+        for callee in inst.called_computations
+    }
 
 
 # --- order and ids -------------------------------------------------------------------------------------

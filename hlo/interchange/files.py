@@ -31,14 +31,16 @@ def read_text(text: str) -> HloModule:
 
 
 def write_text(module: HloModule) -> str:
-    """The HLO text of `module`, as jaxlib prints it, with every constant in full.
+    """The HLO text of `module`, as jaxlib prints it where it can read that again, with constants in full.
 
-    Reading it gives the same module, bit for bit, but for a NaN in one half of a complex constant: jaxlib
-    reads it into both. Raises IllegalRewrite for a module that passes left broken, and InvalidInput where
-    jaxlib refuses it.
+    Reading it gives the same module, bit for bit, but for two constants: a NaN in one half of a complex number,
+    which jaxlib reads into both, and the smallest f8e8m0fnu. Raises IllegalRewrite for a module that passes left
+    broken, and InvalidInput where jaxlib refuses it.
     """
     text = bridge.proto_to_text(export_proto(module))
-    # jaxlib prints negative zero as "-0" and reads that as the integer 0, without a sign.
+    # jaxlib prints a custom-call's unspecified API version, and cannot read it.
+    text = text.replace(", api_version=API_VERSION_UNSPECIFIED", "")
+    # It prints negative zero as "-0", and reads that as the integer 0, without a sign.
     return _CONSTANT.sub(lambda found: _NEGATIVE_ZERO.sub("-0.0", found[0]), text) if "-0" in text else text
 
 

@@ -118,6 +118,7 @@ def _import_computation(
     computation.set_root(root)
     for name in ("name", "instructions", "program_shape", "id", "root_id"):
         proto.ClearField(name)
+    proto.ClearField("is_fusion_computation")  # whoever calls it knows
     computation.carried = serialize(proto)
     return computation
 

@@ -4,8 +4,7 @@ One row per record type: the fields it takes out of the proto, how it is read fr
 filled in. What no row takes stays in the instruction's `carried`.
 """
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from functools import lru_cache
 from types import MappingProxyType
 from typing import Any, Final, TypeVar
@@ -30,6 +29,8 @@ from hlo.attributes import (
 from hlo.errors import IllegalRewrite, InvalidInput
 from hlo.graph import HloInstruction
 from hlo.interchange.literals import is_literal_of, literal_bytes, read_literal
+from hlo.interchange.numbered_records import NUMBERED_RECORDS
+from hlo.interchange.record import Record
 from hlo.interchange.schema import HloInstructionProto, LiteralProto, serialize
 from hlo.interchange.wire import tagged
 from hlo.literal import Literal
@@ -41,15 +42,6 @@ R = TypeVar("R", bound=Attributes)
 _MANY = 1 << 14  # distinct records worth remembering between modules
 _SMALL = 256  # bytes up to which a literal is worth remembering
 _LITERAL: Final[int] = HloInstructionProto.DESCRIPTOR.fields_by_name["literal"].number
-
-
-@dataclass(frozen=True, slots=True)
-class Record:
-    """How one kind of record maps to the proto. Its operands help to read a comparison."""
-
-    fields: tuple[str, ...]
-    read: Callable[[Any, Sequence[HloInstruction]], Attributes]
-    fill: Callable[[Any, Any], None]
 
 
 def _read_constant(proto: Any, _operands: Sequence[HloInstruction]) -> Attributes:
@@ -94,10 +86,17 @@ def _columns(rows: list[tuple[int, int, int]]) -> tuple[tuple[int, ...], tuple[i
 
 
 def _read_comparison(proto: Any, operands: Sequence[HloInstruction]) -> Attributes:
-    stated = proto.comparison_type
+    implied = _implied_comparison(operands[0].shape) if operands else ""
+    stated = proto.comparison_type or _comparison_of_order(proto.comparison_order, implied)
     # jaxlib writes the type even where the element type implies it; our records then leave it empty.
-    implied = bool(operands) and stated == _implied_comparison(operands[0].shape)
-    return Comparison(proto.comparison_direction, "" if implied else stated)
+    return Comparison(proto.comparison_direction, "" if stated == implied else stated)
+
+
+def _comparison_of_order(order: str, implied: str) -> str:
+    """The type that jaxlib 0.10 writes where 0.12 writes an order. For integers, total is the usual order."""
+    if order == "TOTAL":
+        return "TOTALORDER" if implied == "FLOAT" else implied
+    return "FLOAT" if order == "PARTIAL" else ""
 
 
 def _implied_comparison(shape: Shape) -> str:
@@ -113,6 +112,8 @@ def _implied_comparison(shape: Shape) -> str:
 def _fill_comparison(proto: Any, comparison: Comparison) -> None:
     proto.comparison_direction = comparison.direction
     proto.comparison_type = comparison.type
+    if comparison.type:
+        proto.comparison_order = "PARTIAL" if comparison.type == "FLOAT" else "TOTAL"
 
 
 def _read_dot(proto: Any, _operands: Sequence[HloInstruction]) -> Attributes:
@@ -185,11 +186,16 @@ RECORDS: Final = MappingProxyType[type[Attributes], Record](
             _fill_slice_sizes,
         ),
         PaddingConfig: Record(("padding_config",), _read_padding, _fill_padding),
-        Comparison: Record(("comparison_direction", "comparison_type"), _read_comparison, _fill_comparison),
+        Comparison: Record(
+            ("comparison_direction", "comparison_type", "comparison_order"),
+            _read_comparison,
+            _fill_comparison,
+        ),
         DotDimensions: Record(("dot_dimension_numbers",), _read_dot, _fill_dot),
         CustomCallTarget: Record(
             ("custom_call_target", "custom_call_has_side_effect"), _read_custom_call, _fill_custom_call
         ),
+        **NUMBERED_RECORDS,
     }
 )
 

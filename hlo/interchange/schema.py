@@ -116,6 +116,7 @@ _MESSAGES: Final = MappingProxyType(
             ("is_reverse", 94, "bool"),
             ("num_carries", 95, "int64"),
             ("is_associative", 96, "int32"),
+            ("comparison_order", 102, "string"),
         ),
         "ShapeProto": (
             ("element_type", 2, "int32"),

@@ -136,11 +136,14 @@ class NeuronDusDsIndexSimplifier(Pass):
             if self.unanimous and any(copy != constant for copy in copies):
                 trace.decline("unanimous")
                 continue
+            if gte.has_control_dependencies:
+                # folding respects them: without them, a second run would find more
+                trace.decline("control-dependencies")
+                continue
             computation = gte.parent
             new = computation.add(Opcode.CONSTANT, gte.shape, (), ConstantValue(constant))
             new.metadata = gte.metadata
             computation.replace_all_uses_with_different_shape(gte, new)
-            computation.relay_control_dependencies(gte)
             computation.remove_instruction(gte)
             trace.fire("splice-gte")
             changed = True

@@ -33,7 +33,6 @@ from passes.base import Pass, Trace
 # Never folded, and neither is anything whose callees hold one: beside what has a side effect and collectives.
 ILLEGAL = frozenset(
     {
-        Opcode.ADD_DEPENDENCY,
         Opcode.AFTER_ALL,
         Opcode.CUSTOM_CALL,
         Opcode.DOMAIN,
@@ -110,17 +109,15 @@ class _Folder:
         for computation in reversed(module.make_computation_post_order()):
             changed |= self._take_constant_arguments(computation)
             for inst in computation.make_instruction_post_order():
-                if not inst.is_removed and self._may_fold(inst):
+                if self._may_fold(inst):
                     changed |= self._fold(inst)
         return changed
 
     def _take_constant_arguments(self, computation: HloComputation) -> bool:
         """Inside, replace each parameter that is the same constant at every call by that constant."""
-        if computation.is_entry:
-            return False
         calls = computation.caller_instructions
         if not calls or any(call.opcode is not Opcode.CALL for call in calls):
-            return False  # no calls: they were all folded in this sweep
+            return False  # no calls: it is the entry, or its last call was folded in this sweep
         arguments = {p: _common_constant(calls, p.parameter_number) for p in computation.parameters}
         if all(argument is not None for argument in arguments.values()):
             return False  # then the calls themselves fold

@@ -32,24 +32,21 @@ class TupleSimplifier(Pass):
         for computation in module.make_computation_post_order():
             if self.exclude_entry_computation and computation.is_entry:
                 continue
-            # Operands come before users, but a replaced tuple can complete a rebuilt one further up.
-            while _sweep(computation, trace):
-                changed = True
+            changed |= _sweep(computation, trace)
         return changed
 
 
 def _sweep(computation: HloComputation, trace: Trace) -> bool:
+    """One pass is enough: both rules look at operands only, and operands come before their users."""
     changed = False
     for inst in computation.make_instruction_post_order():
-        if inst.is_removed:
-            continue
         if inst.opcode is Opcode.GET_TUPLE_ELEMENT:
             rule, replacement = "element-of-tuple", _element(inst)
         elif inst.opcode is Opcode.TUPLE:
             rule, replacement = "tuple-of-elements", _rebuilt(inst)
         else:
             continue
-        if replacement is None or replacement is inst or replacement.shape != inst.shape:
+        if replacement is None or replacement.shape != inst.shape:
             continue
         if sharding(inst) != sharding(replacement):
             trace.decline("sharding")
@@ -61,15 +58,9 @@ def _sweep(computation: HloComputation, trace: Trace) -> bool:
 
 
 def _element(read: HloInstruction) -> HloInstruction | None:
-    """What the chain of get-tuple-elements that ends in `read` finds behind tuples, if it gets there."""
-    indices: list[int] = []
-    source = read
-    while source.opcode is Opcode.GET_TUPLE_ELEMENT:
-        indices.append(source.tuple_index)
-        source = source.operand(0)
-    while indices and source.opcode is Opcode.TUPLE:
-        source = source.operand(indices.pop())
-    return None if indices else source
+    """What went into the tuple where `read` takes it out, if `read` can see that."""
+    built = read.operand(0)
+    return built.operand(read.tuple_index) if built.opcode is Opcode.TUPLE else None
 
 
 def _rebuilt(built: HloInstruction) -> HloInstruction | None:

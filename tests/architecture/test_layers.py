@@ -30,7 +30,7 @@ _OURS = re.compile(rf"({'|'.join(MAY_IMPORT)})(\.\w+)+")  # a module named in a 
 _JAXLIB = re.compile(r"jaxlib(\.\w+)+")
 _ENVIRONMENT = {"os.environ", "os.environb", "os.getenv", "os.getenvb", "os.putenv", "os.unsetenv"}
 _RUNS_CODE = {"builtins.eval", "builtins.exec", "builtins.__import__"}
-_PUBLIC_BY_CUSTOM = {"_asdict", "_fields", "_make", "_replace"}  # of named tuples
+_PUBLIC_BY_CUSTOM = {"_asdict", "_fields", "_make", "_replace"} | {"_exit"}  # of named tuples; of os
 _UNSAFE_FORMATS = {"pickle", "_pickle", "cloudpickle", "dill", "joblib", "marshal", "shelve"}
 
 

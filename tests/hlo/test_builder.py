@@ -121,6 +121,14 @@ def test_broadcast_passes_dynamic_flags_on(b: Builder) -> None:
     assert str(b.broadcast(x, (3, 4, 2), (2, 0)).shape) == "f32[<=3,4,2]"
 
 
+def test_reshape_works_out_dynamic_flags_unless_told(b: Builder) -> None:
+    x = b.parameter(0, f32(2, 3, dynamic=(False, True)))
+    assert str(b.reshape(x, (2, 1, 3)).shape) == "f32[2,1,<=3]"
+    assert str(b.reshape(x, (6,), dynamic=()).shape) == "f32[6]"
+    with pytest.raises(ShapeError, match="6 elements"):
+        b.reshape(x, (7,))
+
+
 def test_a_declared_shape_is_taken_for_flags_and_layout(b: Builder) -> None:
     x = b.parameter(0, f32(2))
     declared = ArrayShape(F32, (2,), (True,), layout=b"layout")

@@ -31,6 +31,11 @@ def test_every_pass_says_what_it_is(cls: type[Pass]) -> None:
     assert str(Pipeline((cls(),))) == cls.name
 
 
+def test_two_passes_cannot_share_a_name() -> None:
+    with pytest.raises(ValueError, match="two passes are called dce"):
+        registry._by_name((Dce, CallInliner, Dce))
+
+
 def test_the_default_pipeline_exists() -> None:
     assert str(parse_pipeline(DEFAULT_PIPELINE)) == DEFAULT_PIPELINE
 

@@ -1,6 +1,7 @@
 """What the evaluator's tests share: one instruction on given values, and a program written as HLO text."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,8 +13,8 @@ from hlo.evaluator import evaluate
 from hlo.interchange import read_text
 
 
-def check_form(inst: HloInstruction, value: Value) -> None:
-    """Every value is read-only and exactly of its instruction's dtype and shape."""
+def check_form(inst: HloInstruction, _operands: Sequence[Value], value: Value) -> None:
+    """An observer: every value is read-only and exactly of its instruction's dtype and shape."""
     _check(value, inst.shape, inst.name)
 
 
@@ -43,7 +44,7 @@ def apply() -> Callable[..., np.ndarray]:
         builder = Builder(entry)
         parameters = [builder.parameter(i, value_shape(x)) for i, x in enumerate(operands)]
         entry.set_root(builder.op(opcode, *parameters, attributes=attributes, shape=shape))
-        value = evaluate(module, operands, observer=lambda inst, _operands, result: check_form(inst, result))
+        value = evaluate(module, operands, observer=check_form)
         assert isinstance(value, np.ndarray)
         return value
 
@@ -51,11 +52,10 @@ def apply() -> Callable[..., np.ndarray]:
 
 
 @pytest.fixture(scope="session")
-def run_text() -> Callable[..., Value]:
+def run_text() -> Callable[..., Any]:
     """`run_text(text, *inputs)`: the value of a program, the form of every instruction's value checked."""
 
     def run(text: str, *inputs: Value) -> Value:
-        observer = lambda inst, _operands, result: check_form(inst, result)  # noqa: E731
-        return evaluate(read_text(f"HloModule m\n{text}"), inputs, observer=observer)
+        return evaluate(read_text(f"HloModule m\n{text}"), inputs, observer=check_form)
 
     return run

@@ -18,6 +18,11 @@ def test_a_parameter_has_its_declared_shape(infer: Infer, refusal: Infer) -> Non
     assert "negative" in refusal("parameter", attributes=ParameterNumber(0), declared="(f32[2,-2])")
 
 
+def test_a_dimension_may_have_no_bound(infer: Infer) -> None:
+    unbounded = f"f32[<={-(2**63)}]"
+    assert infer("parameter", attributes=ParameterNumber(0), declared=unbounded) == unbounded
+
+
 def constant(value: Value) -> ConstantValue:
     return ConstantValue(Literal(value))
 
@@ -80,6 +85,11 @@ def test_a_conditional_merges_the_flags_of_its_branches(infer: Infer, selector: 
     branches += branches[:1] * (count - len(branches))
     gives = infer("conditional", selector, *["f32[2]"] * count, called=branches)
     assert gives == ("(f32[<=2,3], s32[])" if count == 1 else "(f32[<=2,<=3], s32[])")
+
+
+def test_branches_may_give_tokens(infer: Infer) -> None:
+    branch = "(f32[]) -> (token[], (f32[<=2]))"
+    assert infer("conditional", "s32[]", "f32[]", "f32[]", called=[branch, branch]) == "(token[], (f32[<=2]))"
 
 
 @pytest.mark.parametrize(

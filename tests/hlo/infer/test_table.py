@@ -2,7 +2,7 @@ from types import ModuleType
 
 import pytest
 
-from hlo import ArrayShape, Family, HloModule, Opcode, PrimitiveType
+from hlo import ArrayShape, Family, HloModule, Opcode, PrimitiveType, Shape, TupleShape
 from hlo.attributes import NONE, UNMODELLED, Dimensions, TupleIndex
 from hlo.infer import (
     GAPS,
@@ -84,3 +84,17 @@ def test_the_declared_shape_is_handed_back_where_it_is_equal() -> None:
     declared = ArrayShape(PrimitiveType.F32, (4,), layout=b"layout")
     inferred = infer_shape(Opcode.CONCATENATE, [VECTOR, VECTOR], Dimensions((0,)), declared=declared)
     assert inferred is declared
+
+
+@pytest.mark.parametrize(
+    "declared",
+    [
+        ArrayShape(PrimitiveType.S32, (4,)),
+        ArrayShape(PrimitiveType.F32, (2, 2)),
+        ArrayShape(PrimitiveType.F32, (4,), (True,)),
+        TupleShape(),
+    ],
+)
+def test_a_declared_shape_that_differs_is_not_believed(declared: Shape) -> None:
+    inferred = infer_shape(Opcode.CONCATENATE, [VECTOR, VECTOR], Dimensions((0,)), declared=declared)
+    assert inferred == ArrayShape(PrimitiveType.F32, (4,))

@@ -160,6 +160,13 @@ def test_an_element_that_differs_between_calls_stays() -> None:
     assert sum(i.opcode is Opcode.GET_TUPLE_ELEMENT for i in body.instructions) == 2
 
 
+def test_an_element_that_something_waits_for_stays() -> None:
+    text = body_once("twice").replace("multiply(i, two)", "multiply(i, two), control-predecessors={i}")
+    module, trace = tag(text)
+    assert trace.declined["control-dependencies"] == 1
+    assert not NeuronDusDsIndexSimplifier().run(module, Trace())
+
+
 def test_markers_are_stripped_around_arrays_and_tuples() -> None:
     marked = entry(
         '  m = s32[8,4] custom-call(x), custom_call_target="NeuronBoundaryMarker-Start"\n'

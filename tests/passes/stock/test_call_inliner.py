@@ -63,6 +63,30 @@ ENTRY e {
     assert becomes(CallInliner(), before, after).fired == {"inline": 3}
 
 
+def test_an_inlined_call_may_have_readers_in_a_body_that_is_inlined_itself(becomes) -> None:
+    before = """HloModule m
+g {
+  a = s32[] parameter(0)
+  ROOT n = s32[] negate(a)
+}
+f {
+  b = s32[] parameter(0)
+  c = s32[] call(b), to_apply=g
+  ROOT d = s32[] abs(c)
+}
+ENTRY e {
+  x = s32[] parameter(0)
+  ROOT h = s32[] call(x), to_apply=f
+}"""
+    after = """HloModule m
+ENTRY e {
+  x = s32[] parameter(0)
+  n = s32[] negate(x)
+  ROOT d = s32[] abs(n)
+}"""
+    becomes(CallInliner(), before, after)
+
+
 def test_a_body_that_returns_its_parameter_becomes_the_operand(becomes) -> None:
     before = """HloModule m
 f {
@@ -189,6 +213,12 @@ def test_a_call_can_forbid_inlining(stays, becomes) -> None:
     becomes(CallInliner(), allowed, after)
 
 
+def test_a_sharded_call_is_inlined() -> None:
+    module = read_text(MARKED.replace("MARK", ", sharding={replicated}"))
+    assert module.entry_computation.root.carried
+    assert CallInliner().run(module, Trace())
+
+
 def test_a_call_with_a_backend_config_stays(stays) -> None:
     marked = MARKED.replace("MARK", ', backend_config="{}"')
     assert stays(CallInliner(), marked).declined == {"backend-config": 1}
@@ -251,6 +281,53 @@ ENTRY e {
   n = s32[] add(u, v), control-predecessors={first}
   last = s32[] sign(x), control-predecessors={n, first}
   ROOT r = (s32[], s32[], s32[]) tuple(n, first, last)
+}"""
+    becomes(CallInliner(), before, after)
+
+
+def test_control_edges_of_a_body_are_kept_where_the_call_has_none(becomes) -> None:
+    before = """HloModule m
+f {
+  a = s32[] parameter(0)
+  u = s32[] abs(a)
+  v = s32[] not(a), control-predecessors={u}
+  ROOT n = s32[] add(u, v)
+}
+ENTRY e {
+  x = s32[] parameter(0)
+  ROOT c = s32[] call(x), to_apply=f
+}"""
+    after = """HloModule m
+ENTRY e {
+  x = s32[] parameter(0)
+  u = s32[] abs(x)
+  v = s32[] not(x), control-predecessors={u}
+  ROOT n = s32[] add(u, v)
+}"""
+    becomes(CallInliner(), before, after)
+
+
+def test_what_follows_a_call_does_not_wait_for_an_operand_that_the_body_ignores(becomes) -> None:
+    before = """HloModule m
+f {
+  a = s32[] parameter(0)
+  b = s32[] parameter(1)
+  ROOT n = s32[] negate(a)
+}
+ENTRY e {
+  x = s32[] parameter(0)
+  y = s32[] abs(x)
+  c = s32[] call(x, y), to_apply=f
+  last = s32[] sign(x), control-predecessors={c}
+  ROOT r = (s32[], s32[], s32[]) tuple(c, last, y)
+}"""
+    after = """HloModule m
+ENTRY e {
+  x = s32[] parameter(0)
+  y = s32[] abs(x)
+  n = s32[] negate(x)
+  last = s32[] sign(x), control-predecessors={n}
+  ROOT r = (s32[], s32[], s32[]) tuple(n, last, y)
 }"""
     becomes(CallInliner(), before, after)
 

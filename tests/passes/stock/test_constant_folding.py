@@ -7,11 +7,14 @@ from hlo.interchange import read_text
 from passes import Trace
 from passes.stock import ConstantFolding
 
+SUM = "sum {\n  a = s32[] parameter(0)\n  b = s32[] parameter(1)\n  ROOT s = s32[] add(a, b)\n}\n"
+
 
 def program(*lines: str) -> str:
     """An entry computation with the parameter x, so that there is something that cannot be folded."""
     body = "\n".join(f"  {line}" for line in lines)
-    return f"HloModule m\nENTRY e {{\n  x = s32[] parameter(0)\n{body}\n}}"
+    callee = SUM if "to_apply=sum" in body else ""
+    return f"HloModule m\n{callee}ENTRY e {{\n  x = s32[] parameter(0)\n{body}\n}}"
 
 
 def folded(text: str, pass_: ConstantFolding | None = None) -> HloModule:
@@ -77,21 +80,15 @@ def test_values(lines: list[str], value: object) -> None:
     assert root_value(program(*lines)) == value
 
 
-REDUCE = """HloModule m
-sum {
-  a = s32[] parameter(0)
-  b = s32[] parameter(1)
-  ROOT s = s32[] add(a, b)
-}
-ENTRY e {
-  c = s32[3] constant({1, 2, 3})
-  zero = s32[] constant(0)
-  ROOT r = s32[] reduce(c, zero), dimensions={0}, to_apply=sum
-}"""
+REDUCE = ["z = s32[] constant(0)", "ROOT r = s32[] reduce(c, z), dimensions={0}, to_apply=sum"]
 
 
 def test_a_reduction_folds() -> None:
-    assert root_value(REDUCE) == 6
+    assert root_value(program(FOUR, *REDUCE)) == 10
+
+
+def test_the_start_of_a_reduction_is_no_argument_of_its_body(stays) -> None:
+    stays(ConstantFolding(), program(*REDUCE).replace("x = s32[]", "c = s32[4]"))
 
 
 @pytest.mark.parametrize(
@@ -108,11 +105,42 @@ def test_a_reduction_folds() -> None:
         [ONE, ONES, "ROOT r = s32[4] negate(b)"],
         [ONE, ONES, "ROOT r = s32[6] pad(b, c), padding=1_1"],
         [ONE, "ROOT r = s32[] rng(c, c), distribution=rng_uniform"],
+        [
+            "c = u64[2] constant({1, 2})",
+            "ROOT r = (u64[2], u8[4]) rng-bit-generator(c), algorithm=rng_default",
+        ],
+        ["c = f32[4] constant({1, 2, 3, 4})", "ROOT r = c64[3] fft(c), fft_type=RFFT, fft_length={4}"],
+        [ONE, "ROOT r = s32[] all-reduce(c), replica_groups={}, to_apply=sum"],
+        [
+            ONE,
+            'ROOT r = s32[] domain(c), domain={kind="sharding", entry={replicated}, exit={maximal device=0}}',
+        ],
+        [
+            "c = f32[2,3] constant({{1, 2, 3}, {4, 5, 6}})",
+            "d = f32[1,3,1] constant({{{1}, {2}, {3}}})",
+            "g = s64[1] constant({2})",
+            "ROOT r = f32[2,1] ragged-dot(c, d, g), lhs_contracting_dims={1}, rhs_contracting_dims={1}, "
+            "lhs_ragged_dims={0}, rhs_group_dims={0}",
+        ],
+        ["c = s4[2] constant({1, 2})", "ROOT r = s8[] bitcast-convert(c)"],
+        [
+            ONE,
+            "b = s32[<=4] broadcast(c), dimensions={}",
+            "ROOT r = s32[] reduce(b, c), dimensions={0}, to_apply=sum",
+        ],
+        [ONE, "t = (s32[], s32[]) tuple(c, x)", "ROOT r = s32[] get-tuple-element(t), index=0"],
+        [
+            "i = s32[4] iota(), iota_dimension=0",
+            "t = (s32[4]) tuple(i)",
+            "ROOT r = s32[4] get-tuple-element(t), index=0",
+        ],
+        [FOUR, "b = s32[4] broadcast(x), dimensions={}", "ROOT r = s32[4] add(b, c)"],
     ],
 )
 def test_never_folded(lines: list[str]) -> None:
-    module = read_text(program(*lines))
-    assert not ConstantFolding().run(module, Trace())
+    trace = Trace()
+    assert not ConstantFolding().run(read_text(program(*lines)), trace)
+    assert not trace.declined  # not even tried
 
 
 def test_what_nothing_reads_is_left_to_dce() -> None:
@@ -140,6 +168,12 @@ def test_too_many_elements_are_left_alone() -> None:
     trace = Trace()
     assert not ConstantFolding(max_elements=5).run(read_text(program(*lines)), trace)
     assert trace.declined == {"max-elements": 1}
+
+
+def test_the_result_counts_too() -> None:
+    lines = [FOUR, "z = s32[] constant(0)", "ROOT r = s32[13] pad(c, z), padding=0_9"]
+    assert not ConstantFolding(max_elements=12).run(read_text(program(*lines)), Trace())
+    assert ConstantFolding(max_elements=13).run(read_text(program(*lines)), Trace())
 
 
 def test_operands_count_together() -> None:
@@ -171,12 +205,10 @@ def test_float_arithmetic_can_be_left_alone() -> None:
     moving = program("c = f32[2] constant({1, 2})", "ROOT r = f32[2] reverse(c), dimensions={0}")
     rounding = program("c = f32[2] constant({1, 2})", "ROOT r = f32[2] negate(c)")
     integers = program("c = s32[2] constant({1, 2})", "ROOT r = s32[2] negate(c)")
+    reading = program("c = f32[2] constant({1, 2})", "ROOT r = s32[2] convert(c)")
     pass_ = ConstantFolding(fold_float_arithmetic=False)
-    assert [pass_.run(read_text(text), Trace()) for text in (moving, rounding, integers)] == [
-        True,
-        False,
-        True,
-    ]
+    folds = [pass_.run(read_text(text), Trace()) for text in (moving, integers, rounding, reading)]
+    assert folds == [True, True, False, False]
 
 
 LOOP = """HloModule m
@@ -206,6 +238,20 @@ def test_an_endless_loop_is_given_up() -> None:
     trace = Trace()
     assert not ConstantFolding(fold_while=True).run(endless, trace)
     assert trace.declined == {"evaluator": 1}
+
+
+def test_loops_that_are_too_long_together_fold_one_by_one() -> None:
+    loops = "w = s32[] while(c), condition=condition, body=body\n  ROOT s = s32[] add(v, w)"
+    callee = LOOP.replace("ENTRY e {", "f {\n  p = s32[] parameter(0)").replace(
+        "constant(10)", "constant(6000)"
+    )
+    callee = callee.replace("ROOT w", "v").replace("body=body", f"body=body\n  {loops}")
+    entry = "ENTRY e {\n  k = s32[] constant(1)\n  ROOT r = s32[] call(k), to_apply=f\n}"
+    module = read_text(f"{callee}\n{entry}")
+    trace = Trace()
+    assert ConstantFolding(fold_while=True).run(module, trace)
+    assert trace.declined == {"evaluator": 1}
+    assert module.entry_computation.root.literal.value == np.int32(12_000)
 
 
 CALL = """HloModule m
@@ -299,8 +345,17 @@ ENTRY e {
     )
 
 
-def test_a_call_around_something_unfoldable_stays() -> None:
-    module = read_text(call("k", 5, "opt-barrier(b)"))
+@pytest.mark.parametrize("obstacle", ["s32[] opt-barrier(a)", "token[] after-all()"])
+def test_a_call_around_something_unfoldable_stays(stays, obstacle: str) -> None:
+    body = f"f {{\n  a = s32[] parameter(0)\n  o = {obstacle}\n  ROOT n = s32[] negate(a)\n}}\n"
+    entry = "ENTRY e {\n  k = s32[] constant(1)\n  ROOT c = s32[] call(k), to_apply=f\n}"
+    assert not stays(ConstantFolding(), f"HloModule m\n{body}{entry}").declined
+
+
+def test_an_argument_does_not_take_the_place_of_a_dynamic_parameter() -> None:
+    body = "f {\n  a = s32[<=2] parameter(0)\n  b = s32[] parameter(1)\n  ROOT n = s32[<=2] negate(a)\n}\n"
+    call = "  c = s32[2] constant({7, 8})\n  ROOT r = s32[<=2] call(c, x), to_apply=f\n}"
+    module = read_text(f"HloModule m\n{body}ENTRY e {{\n  x = s32[] parameter(0)\n{call}")
     assert not ConstantFolding().run(module, Trace())
 
 

@@ -1,3 +1,5 @@
+import pytest
+
 from hlo import Opcode
 from hlo.interchange import read_text
 from passes import Trace
@@ -177,15 +179,31 @@ ENTRY e {
 
 
 def test_an_annotation_of_a_value_in_use_stays_and_goes_with_the_value() -> None:
-    for annotated, use, left in (("x", "abs(x)", 3), ("y", "abs(y)", 4), ("y", "abs(x)", 2)):
+    parameter = [("x", "abs(x)", 3), ("x", "constant({1, 2, 3, 4})", 3)]
+    other = [("y", "abs(y)", 4), ("y", "abs(x)", 2)]
+    for annotated, use, left in parameter + other:
         module = read_text(SHARDING.replace("OF", annotated).replace("USE", use))
         Dce().run(module, Trace())
         assert module.instruction_count == left, (annotated, use)
 
 
-def test_an_annotation_goes_once_its_value_has_no_other_reader() -> None:
-    text = SHARDING.replace("OF", "y").replace("USE", "abs(x)")
-    module = read_text(text.replace("  ROOT", "  d = s32[4] not(y)\n  ROOT"))
+def test_an_annotation_of_the_result_stays() -> None:
+    program = SHARDING.replace("y = ", "ROOT y = ").replace("OF", "y").replace("  ROOT r = s32[4] USE\n", "")
+    module = read_text(program)
+    assert not Dce().run(module, Trace())
+    assert module.instruction_count == 3
+
+
+@pytest.mark.parametrize("other_reader_comes_first", [True, False])
+def test_an_annotation_goes_once_its_value_has_no_other_reader(other_reader_comes_first: bool) -> None:
+    module = read_text(SHARDING.replace("OF", "y").replace("USE", "abs(x)"))
+    entry, y = module.entry_computation, module.find_instruction("y")
+    assert y is not None
+    annotation = y.users[0]
+    entry.add(Opcode.NOT, y.shape, (y,))
+    if other_reader_comes_first:  # in the order in which instructions are looked at
+        entry.add_clone(annotation, (y,))
+        entry.remove_instruction(annotation)
     assert Dce().run(module, Trace())
     opcodes = [inst.opcode for inst in module.entry_computation.make_instruction_post_order()]
     assert opcodes == [Opcode.PARAMETER, Opcode.ABS]

@@ -1,3 +1,5 @@
+import pytest
+
 from hlo.interchange import read_text
 from passes import Trace
 from passes.stock import TupleSimplifier
@@ -137,15 +139,28 @@ def test_the_entry_computation_can_be_left_alone() -> None:
     assert [len(c) for c in module.computations] == [1, 2]
 
 
-def test_another_sharding_holds_the_read_in_place(stays) -> None:
+@pytest.mark.parametrize("other", ["", ", sharding={replicated}", ", sharding={devices=[2]1,0}"])
+def test_another_sharding_holds_the_read_in_place(stays, other: str) -> None:
     program = """HloModule m
 ENTRY e {
-  x = s32[4] parameter(0), sharding={replicated}
+  x = s32[4] parameter(0)OTHER
   t = (s32[4]) tuple(x)
   g = s32[4] get-tuple-element(t), index=0, sharding={devices=[2]0,1}
   ROOT r = s32[4] negate(g)
 }"""
-    assert stays(TupleSimplifier(), program).declined == {"sharding": 1}
+    assert stays(TupleSimplifier(), program.replace("OTHER", other)).declined == {"sharding": 1}
+
+
+@pytest.mark.parametrize("carried", ["", ', backend_config="k"'])
+def test_replicated_is_a_sharding(stays, carried: str) -> None:
+    program = """HloModule m
+ENTRY e {
+  x = s32[4] parameter(0)
+  y = s32[4] negate(x)CARRIED
+  t = (s32[4]) tuple(y)
+  ROOT g = s32[4] get-tuple-element(t), index=0, sharding={replicated}
+}"""
+    assert stays(TupleSimplifier(), program.replace("CARRIED", carried)).declined == {"sharding": 1}
 
 
 def test_the_same_sharding_does_not(becomes) -> None:

@@ -1,0 +1,1 @@
+"""Campaigns over HLO passes: the only layer that touches disk, clock and environment."""

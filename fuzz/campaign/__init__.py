@@ -1,0 +1,20 @@
+"""Runs many graphs through passes in several processes, keeps every finding, and counts what was seen."""
+
+from fuzz.campaign.campaign import Campaign, Progress, Result
+from fuzz.campaign.children import HarnessError
+from fuzz.campaign.plan import Plan
+from fuzz.campaign.reductions import Bucket
+from fuzz.campaign.statistics import GRAPHS, SWITCHED, Statistics, Table
+
+__all__ = [
+    "GRAPHS",
+    "SWITCHED",
+    "Bucket",
+    "Campaign",
+    "HarnessError",
+    "Plan",
+    "Progress",
+    "Result",
+    "Statistics",
+    "Table",
+]

@@ -1,0 +1,40 @@
+"""Where do a campaign's graphs come from? Hypothesis draws them; nothing is shrunk or kept by it here."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+from collections.abc import Callable
+
+import hypothesis
+from hypothesis import HealthCheck, Phase, given
+
+from fuzz.generators import Program, programs
+
+
+class StopDrawing(BaseException):
+    """Raised by a visitor to end a batch early. Not an Exception: Hypothesis would take it for a failure."""
+
+
+def for_each_program(seed: int, batch: int, size: int, visit: Callable[[int, Program], None]) -> None:
+    """Call `visit(index, program)` for each of up to `size` programs of a batch, which `seed` determines."""
+    number = itertools.count()
+
+    # Everything that a profile could change is said here: the graphs must depend on the arguments only.
+    @hypothesis.seed(seed * 1_000_003 + batch)
+    @hypothesis.settings(
+        max_examples=size,
+        phases=[Phase.generate],
+        database=None,
+        deadline=None,
+        derandomize=False,
+        suppress_health_check=list(HealthCheck),
+        print_blob=False,
+        backend="hypothesis",
+    )
+    @given(programs())
+    def visit_next(program: Program) -> None:
+        visit(next(number), program)
+
+    with contextlib.suppress(StopDrawing):
+        visit_next()

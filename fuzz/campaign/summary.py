@@ -1,0 +1,187 @@
+"""How is a campaign told, in a line while it runs, in a page at its end, and as JSON?"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from fuzz.campaign.campaign import Progress, Result
+from fuzz.campaign.reductions import Bucket
+from fuzz.campaign.statistics import SWITCHED, Statistics, Table
+from fuzz.generators import Feature
+from fuzz.report import environment_text, table
+from passes import SWITCHES
+
+SKIP_BUDGET = 0.20
+"""The share of graphs that may go unjudged before a campaign says nothing about the passes."""
+
+
+def progress_line(progress: Progress) -> str:
+    """Where a campaign is, in a line."""
+    statistics = progress.statistics
+    parts = [
+        f"{progress.seconds:.0f} s",
+        f"{statistics.graphs} graphs",
+        f"{statistics.graphs / max(progress.seconds, 1e-9):.0f}/s",
+        f"{statistics[Table.FINDINGS].total()} findings",
+        f"{statistics[Table.SKIPS].total()} skipped",
+    ]
+    if progress.reducing:
+        parts.append(f"reducing {progress.reducing}")
+    return ", ".join(parts)
+
+
+def is_judged(result: Result) -> bool:
+    """Whether enough graphs were judged to say anything."""
+    graphs = result.statistics.graphs
+    return graphs > 0 and result.statistics[Table.SKIPS].total() <= SKIP_BUDGET * graphs
+
+
+def summary_lines(result: Result) -> Iterator[str]:
+    """A campaign in a page."""
+    statistics, plan = result.statistics, result.plan
+    graphs = statistics.graphs
+    yield f"passes: {plan.pipeline}"
+    yield f"environment: {environment_text(plan.environment) or 'each graph draws its own'}; seed: {plan.seed}"
+    stopped = ", stopped early" if result.interrupted else ""
+    rate = graphs / max(result.seconds, 1e-9)
+    yield f"{graphs} graphs in {result.seconds:.1f} s ({rate:.0f}/s, {plan.workers} workers){stopped}"
+    yield from _finding_lines(result)
+    yield from _skip_lines(statistics)
+    yield from _rule_lines(result)
+    yield "kill-switches (graphs):"
+    yield from table(
+        [(name, _share(count, graphs)) for name, count in sorted(statistics[Table.SWITCHES].items())]
+    )
+    seconds = statistics[Table.SECONDS]
+    yield f"time: {', '.join(f'{stage} {_share(spent, seconds.total())}' for stage, spent in seconds.most_common())}"
+    yield "features (graphs):"
+    yield from _columns(
+        [f"{feature} {_share(statistics[Table.FEATURES][feature], graphs)}" for feature in Feature]
+    )
+
+
+def _finding_lines(result: Result) -> Iterator[str]:
+    findings = result.statistics[Table.FINDINGS]
+    if not findings:
+        yield "no findings"
+        return
+    yield f"{findings.total()} findings in {len(result.buckets)} buckets:"
+    for verdict, count in findings.most_common():
+        yield f"  {verdict}: {count} graphs"
+        for bucket in result.buckets:
+            if bucket.verdict == verdict:
+                yield f"    {bucket.path}{_bucket_text(bucket)}"
+                yield f"      {bucket.headline}"
+
+
+def _bucket_text(bucket: Bucket) -> str:
+    size = (
+        f" ({bucket.working} instructions beside parameters and constants)"
+        if bucket.working is not None
+        else ""
+    )
+    return size + (f" ({bucket.note})" if bucket.note else "")
+
+
+def _skip_lines(statistics: Statistics) -> Iterator[str]:
+    skips = statistics[Table.SKIPS]
+    if not skips:
+        yield "nothing skipped"
+        return
+    yield f"skipped {_share(skips.total(), statistics.graphs)} of graphs ({skips.total()}):"
+    yield from table([(reason, str(count)) for reason, count in skips.most_common()])
+    most = statistics[Table.SKIP_DETAILS].most_common(5)
+    yield from (f"    {count} × {detail}" for detail, count in most)
+
+
+def _rule_lines(result: Result) -> Iterator[str]:
+    statistics = result.statistics
+    graphs = statistics.graphs
+    yield "rules fired (times, share of graphs):"
+    fired, fired_graphs = statistics[Table.FIRED], statistics[Table.FIRED_GRAPHS]
+    rows = [(rule, str(fired[rule]), _share(fired_graphs[rule], graphs)) for rule in sorted(fired)]
+    yield from table(rows)
+    if never := never_fired(result):
+        yield f"  never fired: {', '.join(never)}"
+    declined = statistics[Table.DECLINED]
+    if declined:
+        switched = statistics[Table.TOTAL][SWITCHED]
+        yield f"rewrites declined (times, share of graphs, share of the {switched} graphs with a switch on):"
+        by_graph, by_switched = statistics[Table.DECLINED_GRAPHS], statistics[Table.DECLINED_SWITCHED]
+        yield from table(
+            [
+                (
+                    rule,
+                    str(declined[rule]),
+                    _share(by_graph[rule], graphs),
+                    _share(by_switched[rule], switched),
+                )
+                for rule in sorted(declined)
+            ]
+        )
+
+
+def never_fired(result: Result) -> list[str]:
+    """The rules of the pipeline's passes that no graph made fire, as "pass:rule"."""
+    rules = [f"{pass_.name}:{rule}" for pass_ in result.plan.pipeline.passes for rule in pass_.rules]
+    return [rule for rule in dict.fromkeys(rules) if not result.statistics[Table.FIRED][rule]]
+
+
+def _share(part: float, whole: float) -> str:
+    return f"{100 * part / whole:.1f} %" if whole else "–"
+
+
+def _columns(cells: Sequence[str], per_line: int = 4) -> Iterator[str]:
+    width = max(map(len, cells), default=0) + 2
+    for i in range(0, len(cells), per_line):
+        yield "  " + "".join(cell.ljust(width) for cell in cells[i : i + per_line]).rstrip()
+
+
+def summary_json(result: Result) -> dict[str, Any]:
+    """A campaign as one object; counts are of graphs unless their name says otherwise."""
+    statistics, plan = result.statistics, result.plan
+    return {
+        "graphs": statistics.graphs,
+        "seconds": round(result.seconds, 3),
+        "findings": statistics[Table.FINDINGS].total(),
+        "skips": statistics[Table.SKIPS].total(),
+        "fired": _sorted(statistics[Table.FIRED]),
+        "split": {stage: round(spent, 4) for stage, spent in statistics[Table.SECONDS].most_common()},
+        "passes": str(plan.pipeline),
+        "environment": dict(plan.environment),
+        "seed": plan.seed,
+        "workers": plan.workers,
+        "interrupted": result.interrupted,
+        "buckets": [_bucket_json(bucket) for bucket in result.buckets],
+        "findings_by_verdict": _sorted(statistics[Table.FINDINGS]),
+        "skips_by_reason": _sorted(statistics[Table.SKIPS]),
+        "fired_graphs": _sorted(statistics[Table.FIRED_GRAPHS]),
+        "never_fired": never_fired(result),
+        "declined": _sorted(statistics[Table.DECLINED]),
+        "declined_graphs": _sorted(statistics[Table.DECLINED_GRAPHS]),
+        "switched_graphs": statistics[Table.TOTAL][SWITCHED],
+        "declined_switched_graphs": _sorted(statistics[Table.DECLINED_SWITCHED]),
+        "switches": {switch.variable: _switch_json(statistics, switch.variable) for switch in SWITCHES},
+        "features": _sorted(statistics[Table.FEATURES]),
+    }
+
+
+def _sorted(counts: Counter[str]) -> dict[str, int]:
+    return dict(sorted(counts.items()))
+
+
+def _switch_json(statistics: Statistics, variable: str) -> dict[str, int]:
+    return {state: statistics[Table.SWITCHES][f"{variable} {state}"] for state in ("on", "off", "absent")}
+
+
+def _bucket_json(bucket: Bucket) -> dict[str, Any]:
+    return {
+        "verdict": bucket.verdict,
+        "headline": bucket.headline,
+        "path": str(bucket.path),
+        "working_instructions": bucket.working,
+        "reduced": bucket.reduced,
+        "note": bucket.note,
+    }

@@ -1,0 +1,195 @@
+"""What does a corpus file say?
+
+A file is HLO text that XLA's own parser accepts. The comment lines above it are the recipe:
+
+    // CASE: name
+    // RUN: pipeline in text form
+    // ENV: NAME=VALUE                       none or more; the value is taken as it stands, spaces included
+    // EXPECT: agree                         or: disagree CHECK/KIND PASS, or: skip REASON
+    // WHY: why the file is here
+    // INPUTS                                begins a set of inputs; may be left out before the first
+    // INPUT: {"type":"s32","shape":[2],"value":[1,2]}      one for each entry parameter, see fuzz/values.py
+    // any other comment, such as the report that a campaign writes
+
+Nothing in it is run as code.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import difflib
+import os
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from fuzz.case import Case, check_expectation, fits
+from fuzz.values import read_value, write_value
+from hlo import HloModule, InvalidInput, Value
+from hlo.interchange import read_file, read_text, write_text
+from passes import parse_assignment, parse_pipeline
+
+_KEYS = ("CASE", "RUN", "ENV", "EXPECT", "WHY", "INPUT", "INPUTS")
+_ONCE = ("CASE", "RUN", "EXPECT", "WHY")
+_HEADER_LINE = re.compile(r"// ?([A-Z]+)(?:: ?(.*))?")
+
+
+@dataclass(frozen=True, eq=False)
+class CorpusCase:
+    """A case with its name, the verdict it must get (`fuzz.case.verdict_text`) and the reason it is kept."""
+
+    name: str
+    case: Case
+    expect: str
+    why: str
+
+
+def write_case(entry: CorpusCase, comments: Sequence[str] = ()) -> str:
+    """The text of a corpus file; `comments` are lines for people, put between recipe and program."""
+    recipe = [
+        f"CASE: {entry.name}",
+        f"RUN: {entry.case.pipeline}",
+        *(f"ENV: {name}={value}" for name, value in entry.case.environment.items()),
+        f"EXPECT: {entry.expect}",
+        f"WHY: {' '.join(entry.why.split())}",
+    ]
+    for inputs in entry.case.inputs:
+        recipe += ["INPUTS", *(f"INPUT: {write_value(value)}" for value in inputs)]
+    lines = [f"// {line}" for line in recipe]
+    lines += [f"// | {line}".rstrip() for line in comments]  # the bar: nothing there reads as a recipe
+    return "\n".join(lines) + "\n" + write_text(entry.case.module).rstrip("\n") + "\n"
+
+
+def read_case(text: str, module: HloModule | None = None) -> CorpusCase:
+    """The case of a corpus file's text, which nobody but us wrote unless its `module` was read before.
+
+    Raises InvalidInput with the line that is wrong, UnsupportedOpcode for an opcode we do not know.
+    """
+    recipe = _read_recipe(text)
+    for key in ("RUN", "EXPECT"):
+        if key not in recipe.lines:
+            raise InvalidInput(f"the recipe has no {key} line", line=1)
+    pipeline = recipe.parse("RUN", parse_pipeline)
+    expect = recipe.parse("EXPECT", check_expectation)
+    module = module or read_text(text)
+    inputs = tuple(_check_inputs(module, inputs) for inputs in recipe.inputs or [_InputSet(line=1)])
+    case = Case(module, pipeline, inputs, dict(recipe.environment))
+    return CorpusCase(recipe.text("CASE") or module.name, case, expect, recipe.text("WHY"))
+
+
+@dataclass
+class _InputSet:
+    line: int
+    values: list[tuple[int, Value]] = field(default_factory=list)
+
+
+@dataclass
+class _Recipe:
+    lines: dict[str, tuple[int, str]] = field(default_factory=dict)
+    environment: list[tuple[str, str]] = field(default_factory=list)
+    inputs: list[_InputSet] = field(default_factory=list)
+
+    def text(self, key: str) -> str:
+        return self.lines.get(key, (0, ""))[1].strip()
+
+    def parse(self, key, parse):
+        line, text = self.lines[key]
+        return _at(line, parse, text.strip())
+
+
+def _at(line: int, parse, text: str):
+    try:
+        return parse(text)
+    except InvalidInput as error:
+        raise InvalidInput(error.message, line=line) from None
+
+
+def _read_recipe(text: str) -> _Recipe:
+    recipe = _Recipe()
+    for number, line in enumerate(text.splitlines(), start=1):
+        if line.strip() and not line.startswith("//"):
+            break  # the program begins
+        match = _HEADER_LINE.fullmatch(line)
+        if match is None or (match[2] is None and match[1] != "INPUTS"):
+            continue
+        _take(recipe, number, match[1], match[2] or "")
+    return recipe
+
+
+def _take(recipe: _Recipe, number: int, key: str, text: str) -> None:
+    if key not in _KEYS:
+        close = difflib.get_close_matches(key, _KEYS, n=1)
+        hint = f"did you mean {close[0]}?" if close else f"known: {', '.join(_KEYS)}"
+        raise InvalidInput(f"unknown recipe line {key}; {hint}", line=number)
+    if key in _ONCE:
+        if key in recipe.lines:
+            raise InvalidInput(f"a second {key} line", line=number)
+        recipe.lines[key] = (number, text)
+    elif key == "ENV":
+        recipe.environment.append(_at(number, parse_assignment, text))
+    elif key == "INPUTS":
+        recipe.inputs.append(_InputSet(number))
+    else:
+        if not recipe.inputs:
+            recipe.inputs.append(_InputSet(number))
+        recipe.inputs[-1].values.append((number, _at(number, read_value, text)))
+
+
+def _check_inputs(module: HloModule, inputs: _InputSet) -> tuple[Value, ...]:
+    parameters = module.entry_computation.parameters
+    for parameter, (number, value) in zip(parameters, inputs.values, strict=False):
+        if not fits(value, parameter.shape):
+            message = (
+                f"this input is not the {parameter.shape} that parameter {parameter.parameter_number} takes"
+            )
+            raise InvalidInput(message, line=number)
+    if len(inputs.values) != len(parameters):
+        raise InvalidInput(f"{len(inputs.values)} inputs for {len(parameters)} parameters", line=inputs.line)
+    return tuple(value for _, value in inputs.values)
+
+
+def comments_of(text: str) -> list[str]:
+    """The lines for people that `write_case` put into a file."""
+    bar = "// |"
+    return [line.removeprefix(bar).removeprefix(" ") for line in text.splitlines() if line.startswith(bar)]
+
+
+def load(path: Path) -> CorpusCase:
+    """The case in a file, which anybody may have written. Raises as `read_case` does, with the path."""
+    module = read_file(path)  # first: it looks out for text that would kill jaxlib's parser
+    with naming(path):
+        return read_case(path.read_text("utf-8"), module)
+
+
+@contextlib.contextmanager
+def naming(path: Path | str) -> Iterator[None]:
+    """Complaints from inside that name no file are about `path`."""
+    try:
+        yield
+    except InvalidInput as error:
+        raise error if error.path else error.at(str(path)) from None
+
+
+def save(path: Path, text: str) -> None:
+    """Write a file so that whoever reads it, even after a crash, finds the old text or the new one whole."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    with temporary.open("w", encoding="utf-8") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
+    temporary.replace(path)
+
+
+def case_files(paths: Iterable[Path]) -> list[Path]:
+    """The corpus files among `paths`, folders searched. Raises InvalidInput for a path that is not there."""
+    found: list[Path] = []
+    for path in paths:
+        if path.is_dir():
+            found += sorted(file for file in path.rglob("*.hlo") if not file.name.startswith("."))
+        elif path.is_file():
+            found.append(path)
+        else:
+            raise InvalidInput("no such file or folder", path=str(path))
+    return found

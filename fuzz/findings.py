@@ -1,0 +1,40 @@
+"""How does a finding get to disk, at once and whole?"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from pathlib import Path
+
+from fuzz.case import Case
+from fuzz.corpus import CorpusCase, save, write_case
+from fuzz.report import headline, render_lines
+from oracle.verdict import Finding
+
+THIS_FILE = "(this file)"  # it may be moved, to corpus/ for one
+
+
+def file_name(expect: str, text: str) -> str:
+    """A name for the case that gets the verdict `expect`, told apart from others by its text."""
+    words = re.sub(r"[^a-z0-9]+", "-", expect.removeprefix("disagree ").lower()).strip("-")
+    return f"{words}-{hashlib.sha256(text.encode()).hexdigest()[:8]}.hlo"
+
+
+def save_finding(
+    directory: Path, case: Case, finding: Finding, expect: str, *, path: Path | None = None
+) -> Path:
+    """Write a finding as a corpus file, report included, to `path` or a new file in `directory`."""
+    entry = CorpusCase("", case, expect, headline(finding))
+    path = path or directory / file_name(expect, write_case(entry))
+    entry = CorpusCase(path.stem, case, expect, headline(finding))
+    save(path, write_case(entry, list(render_lines(finding, case, THIS_FILE))))
+    return path
+
+
+def save_unseen(directory: Path, case: Case, expect: str, why: str, *, path: Path | None = None) -> Path:
+    """As `save_finding`, for a case that no judge has seen to its end."""
+    entry = CorpusCase("", case, expect, why)
+    path = path or directory / file_name(expect, write_case(entry))
+    entry = CorpusCase(path.stem, case, expect, why)
+    save(path, write_case(entry, [why, f"replay: hlofuzz replay {THIS_FILE}"]))
+    return path

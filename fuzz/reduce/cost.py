@@ -1,0 +1,91 @@
+"""When is one case simpler than another?
+
+A candidate is only taken where its cost is lower, so reducing ends, and no two transformations undo each other.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+
+import numpy as np
+
+from fuzz.case import Case
+from hlo import ArrayShape, HloInstruction, HloModule, Opcode, PrimitiveType, Token, Value, leaves
+
+_SIMPLE_TYPES = (PrimitiveType.PRED, PrimitiveType.S32, PrimitiveType.F32, PrimitiveType.S64)
+_WITHOUT_WORK = (Opcode.PARAMETER, Opcode.CONSTANT)
+
+
+@dataclass(frozen=True, order=True)
+class Cost:
+    """Compared field by field, the first that differs decides: what a reader must understand comes first."""
+
+    passes: int
+    """In the pipeline, and one for each option that differs from its default."""
+    switches: int
+    input_sets: int
+    working: int
+    """Instructions beside parameters and constants."""
+    instructions: int
+    computations: int
+    elements: int
+    """Of all values at their bounds: the dimensions."""
+    types: int
+    text: int
+    """Characters of names and metadata, bytes carried along, control edges."""
+    digits: int
+    """Characters of the inputs' and constants' elements that are not zero."""
+
+
+def cost(case: Case) -> Cost:
+    """How much there is to understand in a case."""
+    module = case.module
+    instructions = [inst for computation in module.computations for inst in computation.instructions]
+    arrays = [
+        shape for inst in instructions for _, shape in leaves(inst.shape) if isinstance(shape, ArrayShape)
+    ]
+    constants = [inst.literal.value for inst in instructions if inst.opcode is Opcode.CONSTANT]
+    return Cost(
+        passes=sum(1 + _changed_options(pass_) for pass_ in case.pipeline.passes),
+        switches=len(case.environment),
+        input_sets=len(case.inputs),
+        working=working_instructions(module),
+        instructions=len(instructions),
+        computations=len(module.computations),
+        elements=sum(shape.element_count + shape.rank for shape in arrays),
+        types=sum(_type_cost(shape.element_type) for shape in arrays),
+        text=sum(map(_text, instructions))
+        + len(module.carried)
+        + sum(len(c.name) for c in module.computations),
+        digits=sum(map(_digits, constants))
+        + sum(_digits(value) for inputs in case.inputs for value in inputs),
+    )
+
+
+def working_instructions(module: HloModule) -> int:
+    """Instructions of all computations beside parameters and constants."""
+    return sum(inst.opcode not in _WITHOUT_WORK for c in module.computations for inst in c.instructions)
+
+
+def _changed_options(pass_: object) -> int:
+    return sum(getattr(pass_, option.name) != option.default for option in fields(pass_))  # pyright: ignore[reportArgumentType]
+
+
+def _type_cost(element_type: PrimitiveType) -> int:
+    return _SIMPLE_TYPES.index(element_type) if element_type in _SIMPLE_TYPES else len(_SIMPLE_TYPES)
+
+
+def _text(inst: HloInstruction) -> int:
+    metadata = inst.metadata
+    attributes = sum(len(key) + len(value) + 1 for key, value in inst.frontend_attributes.items())
+    carried = len(metadata.carried) + len(inst.carried)
+    edges = len(inst.control_predecessors)
+    return len(inst.name) + len(metadata.op_name) + len(metadata.op_type) + attributes + carried + edges
+
+
+def _digits(value: Value) -> int:
+    if isinstance(value, tuple):
+        return sum(map(_digits, value))
+    if isinstance(value, Token) or not value.size:
+        return 0
+    return sum(len(str(element)) for element in value[np.not_equal(value, 0)].reshape(-1))

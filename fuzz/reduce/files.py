@@ -1,0 +1,61 @@
+"""How is the case of a corpus file reduced?"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+from fuzz.case import AGREE, Case, verdict_text
+from fuzz.corpus import CorpusCase
+from fuzz.findings import save_finding, save_unseen
+from fuzz.isolate import judge_in_child, needs_child
+from fuzz.reduce.driver import Holds, Reduction, reduce_case
+from hlo import InvalidInput
+from oracle.judge import judge
+from oracle.verdict import Disagree
+
+_CHILD_TIME_LIMIT = 8.0  # seconds for one attempt: a case that hangs is tried often
+
+
+def reduce_entry(entry: CorpusCase, *, seconds: float) -> Reduction:
+    """The smallest case found that gets the verdict which `entry` expects. Raises InvalidInput if it does not."""
+    if entry.expect == AGREE:
+        raise InvalidInput("the case is expected to agree: there is no failure to reduce")
+    return reduce_case(entry.case, _failing_like(entry), seconds=seconds)
+
+
+def save_reduced(entry: CorpusCase, case: Case, path: Path) -> Path:
+    """Write a reduced case of `entry` to `path`, with its report."""
+    if needs_child(entry.expect):
+        return save_unseen(path.parent, case, entry.expect, entry.why, path=path)
+    verdict = judge(case.module, case.pipeline, case.inputs, case.environment).verdict
+    assert isinstance(verdict, Disagree)  # it was judged like this a moment ago
+    return save_finding(path.parent, case, verdict.finding, entry.expect, path=path)
+
+
+def _failing_like(entry: CorpusCase) -> Holds:
+    if needs_child(entry.expect):
+        attempts = [_in_child(entry)]
+    else:
+        # JAX costs most of the time, and only some checks ask it.
+        attempts = [_here(entry.expect, use_jax=False), _here(entry.expect, use_jax=True)]
+    for holds in attempts:
+        if holds(entry.case):
+            return holds
+    raise InvalidInput(f"the case does not get the verdict that it expects: {entry.expect}")
+
+
+def _here(expect: str, use_jax: bool) -> Holds:
+    def holds(case: Case) -> bool:
+        judgement = judge(case.module, case.pipeline, case.inputs, case.environment, use_jax=use_jax)
+        return verdict_text(judgement.verdict) == expect
+
+    return holds
+
+
+def _in_child(entry: CorpusCase) -> Holds:
+    def holds(case: Case) -> bool:
+        verdict = judge_in_child(replace(entry, case=case), time_limit=_CHILD_TIME_LIMIT)
+        return verdict.verdict == entry.expect
+
+    return holds

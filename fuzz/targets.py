@@ -1,0 +1,65 @@
+"""Which program does `hlofuzz check` mean: a file, or a function that JAX traces?"""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+import re
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+from typing import Any, NamedTuple
+
+from fuzz.calling import pack_arguments
+from hlo import HloModule, InvalidInput
+from hlo.interchange import from_jax, read_file
+
+EXAMPLE_ARGUMENTS = "_example_args"
+"""A function `f` has a companion `f_example_args()` beside it, which returns a tuple of arguments to trace it with:
+arrays, `jax.ShapeDtypeStruct`s, or trees of them."""
+
+_FUNCTION = re.compile(r"(\w+(?:\.\w+)*):(\w+)")
+
+
+class Target(NamedTuple):
+    """A program to check. `packed` counts the called computations whose arguments were put into one tuple."""
+
+    module: HloModule
+    packed: int
+
+
+def load_target(text: str, *, pack: bool = True) -> Target:
+    """A file as it is (`hlo.interchange.read_file`), or a JAX function `package.module:function`.
+
+    `pack`: the calls of a JAX function take one tuple (`fuzz.calling`). Importing the module runs its code; what
+    that raises, other than a module that is not there, comes through. Raises InvalidInput with the place.
+    """
+    match = _FUNCTION.fullmatch(text)
+    if match is None or Path(text).exists():
+        return Target(read_file(text), 0)
+    module = _import(match[1], text)
+    function = _function(module, match[2], text)
+    arguments = _function(module, match[2] + EXAMPLE_ARGUMENTS, text)()
+    if not isinstance(arguments, tuple):
+        raise InvalidInput(f"{match[2]}{EXAMPLE_ARGUMENTS}() returns no tuple of arguments", path=text)
+    program = from_jax(function, *arguments)
+    return Target(program, pack_arguments(program) if pack else 0)
+
+
+def _import(name: str, text: str) -> ModuleType:
+    try:
+        return importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        raise InvalidInput(f"no module named {error.name!r}", path=text) from None
+
+
+def _function(module: ModuleType, name: str, text: str) -> Callable[..., Any]:
+    found = getattr(module, name, None)
+    if callable(found):
+        return found
+    callables = [other for other, value in vars(module).items() if callable(value)]
+    close = difflib.get_close_matches(name, callables, n=1)
+    hint = f"; did you mean {close[0]}?" if close else ""
+    if name.endswith(EXAMPLE_ARGUMENTS):
+        hint = ", which returns the arguments to trace the function with"
+    raise InvalidInput(f"{module.__name__} has no function {name}{hint}", path=text)

@@ -1,0 +1,103 @@
+"""What does JAX say?
+
+Every graph that passed all other checks meets the reference: JAX on the original against the evaluator on the
+result. And every finding about values gets it as a second opinion. Where JAX and the evaluator disagree about the
+original, the finding is about an engine and not about a pass.
+
+Importing this module imports JAX, which takes a second: `oracle.judge` does so when it is first needed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from hlo import HloModule, UnsupportedOpcode, Value
+from hlo.evaluator import EvaluationLimit, evaluate
+from oracle.agreement import first_disagreement
+from oracle.checks.base import PassRun
+from oracle.checks.values import InputSets, Values, described
+from oracle.compare import Tolerance, compare
+from oracle.reference import Reference, run_jax
+from oracle.stopwatch import Stopwatch
+from oracle.tolerance import tolerance_of
+from oracle.verdict import Agree, Disagree, Finding, Kind, Mismatch, Skip, SkipReason, Verdict
+
+CHECK = "jax"
+
+_SAME = Tolerance(flushed=True)  # XLA CPU flushes subnormals, everywhere
+_LEFT, _RIGHT = "jax, original", "evaluator, result"
+
+
+def meets_jax(
+    module: HloModule, inputs: InputSets, values: Values, runs: Sequence[PassRun], watch: Stopwatch
+) -> tuple[Verdict, list[str]]:
+    """JAX on `module` against what the evaluator gave after the last pass; and remarks.
+
+    Raises UnsupportedOpcode (or a kind of it) and EvaluationLimit from JAX's side.
+    """
+    reference = Reference(module)
+    remarks: list[str] = []
+    for number, one_set in enumerate(inputs):
+        with watch.measure("jax"):
+            expected = reference(one_set)
+        with watch.measure("compare"):
+            found = _difference(module, expected, values.current[number])
+            if found is None:
+                continue
+            if _difference(module, expected, values.original[number]) is None:
+                return Disagree(_finding(module, expected, values, runs, number, one_set, found)), remarks
+        with watch.measure("jax"):
+            where = first_disagreement(module, one_set)
+        if where is not None:
+            return Skip(SkipReason.ENGINES_DISAGREE, f"{where}; in the end {described(found)}"), remarks
+        remarks.append(
+            f"rounding grew past its estimate: {described(found)}; no instruction is seen differently"
+        )
+    return Agree(), remarks
+
+
+def second_opinion(finding: Finding, module: HloModule) -> Verdict:
+    """What becomes of a finding about values once JAX has seen the original."""
+    if finding.mismatch is None or finding.after is None:
+        return Disagree(finding)
+    try:
+        expected = run_jax(module, finding.inputs)
+    except (UnsupportedOpcode, EvaluationLimit) as error:
+        return Disagree(_with(finding, f"unconfirmed: JAX cannot run the original ({error})"))
+    against_original = _difference(module, expected, evaluate(module, finding.inputs))
+    against_result = _difference(module, expected, evaluate(finding.after, finding.inputs))
+    if against_original is None:
+        near = " (and within rounding the result, too)" if against_result is None else ""
+        return Disagree(_with(finding, f"confirmed: JAX on the original agrees with the evaluator{near}"))
+    if against_result is None:
+        detail = f"JAX on the original gives what the result gives: {described(against_original)}"
+        return Skip(SkipReason.ENGINES_DISAGREE, detail)
+    return Disagree(_with(finding, f"JAX on the original agrees with neither: {described(against_original)}"))
+
+
+def _difference(module: HloModule, expected: Value, actual: Value) -> Mismatch | None:
+    found = compare(expected, actual, tolerance=_SAME, left=_LEFT, right=_RIGHT)
+    if found is None:
+        return None
+    # what rounding may do costs a walk through the module: only asked where it is needed
+    return compare(expected, actual, tolerance=tolerance_of(module), left=_LEFT, right=_RIGHT)
+
+
+def _finding(
+    module: HloModule,
+    expected: Value,
+    values: Values,
+    runs: Sequence[PassRun],
+    number: int,
+    inputs: tuple[Value, ...],
+    mismatch: Mismatch,
+) -> Finding:
+    """Of the first pass after which the evaluator no longer agrees with JAX."""
+    stages = (stage[number] for stage in values.stages)
+    run = next(r for r, stage in zip(runs, stages, strict=True) if _difference(module, expected, stage))
+    return run.finding(CHECK, Kind.VALUE, described(mismatch), inputs=inputs, mismatch=mismatch)
+
+
+def _with(finding: Finding, detail: str) -> Finding:
+    return replace(finding, details=(*finding.details, detail))

@@ -1,0 +1,218 @@
+"""How far may two engines that both follow HLO be apart, given what a program computes?
+
+Most operations leave no room: integers, comparisons, moving elements, and the operations that IEEE 754 rounds
+correctly (add, subtract, multiply, divide, square root, conversions). Transcendental functions leave a few units
+in the last place, and sums and products of many elements leave their order. `tolerance_of` adds up what the
+longest path to each leaf of a result leaves; `instruction_tolerance` says it of a single instruction.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+import ml_dtypes
+import numpy as np
+
+from hlo import (
+    ArrayShape,
+    HloComputation,
+    HloInstruction,
+    HloModule,
+    Opcode,
+    PrimitiveType,
+    Shape,
+    TupleShape,
+    Value,
+    leaves,
+)
+from hlo.attributes import DotDimensions
+from oracle.compare import Tolerance
+
+Index = tuple[int, ...]
+Units = Mapping[Index, float]
+"""For each leaf of a value, by shape index, how much of it rounding may have changed; 0 where there is none."""
+
+_TRANSCENDENTAL = frozenset(
+    {
+        *(Opcode.ACOS, Opcode.ACOSH, Opcode.ASIN, Opcode.ASINH, Opcode.ATAN2, Opcode.ATANH),
+        *(
+            Opcode.CBRT,
+            Opcode.COS,
+            Opcode.COSH,
+            Opcode.ERF,
+            Opcode.EXP,
+            Opcode.EXPM1,
+            Opcode.LOG,
+            Opcode.LOG1P,
+        ),
+        *(Opcode.LOGISTIC, Opcode.POWER, Opcode.RSQRT, Opcode.SIN, Opcode.SINH, Opcode.TAN, Opcode.TANH),
+    }
+)
+# Epsilons that two implementations of these may be apart: twice what NumPy and XLA CPU are on a million points of
+# [-1e9, 1e9] (measured: 3.7 and less; where it was more, the operation has a row of its own).
+_PLACES = 8
+_NARROW_PLACES = 4
+_COMPLEX_PLACES = 64
+_MORE_PLACES: Mapping[tuple[Opcode, PrimitiveType], int] = {
+    (Opcode.ATANH, PrimitiveType.F64): 160,
+    (Opcode.COSH, PrimitiveType.F32): 32,
+    (Opcode.COSH, PrimitiveType.F64): 512,
+    (Opcode.LOG1P, PrimitiveType.F64): 256,
+    (Opcode.SINH, PrimitiveType.F32): 32,
+    (Opcode.SINH, PrimitiveType.F64): 512,
+}
+# Complex arithmetic is made of several real roundings.
+_COMPLEX_ROUNDED = _TRANSCENDENTAL | {Opcode.ABS, Opcode.DIVIDE, Opcode.MULTIPLY, Opcode.SIGN, Opcode.SQRT}
+
+_LOOP_GROWTH = 64
+"""How many times what one iteration adds a loop may add: its trip count is not known here."""
+
+_MEANINGLESS = 0.25
+"""No more than this part of a value is ever granted to rounding."""
+
+
+def epsilon(element_type: PrimitiveType) -> float:
+    """The distance from 1 to the next number of a float type (of the parts of a complex one)."""
+    if element_type.is_complex:
+        element_type = PrimitiveType.F32 if element_type is PrimitiveType.C64 else PrimitiveType.F64
+    return float(ml_dtypes.finfo(element_type.numpy).eps)
+
+
+def _is_inexact(shape: Shape) -> bool:
+    return isinstance(shape, ArrayShape) and (shape.element_type.is_float or shape.element_type.is_complex)
+
+
+def own_units(inst: HloInstruction) -> float:
+    """What `inst` itself leaves open, relative to its result: 0 for an operation that leaves no room."""
+    shape = (
+        inst.shape.elements[0] if isinstance(inst.shape, TupleShape) and inst.shape.elements else inst.shape
+    )
+    if not isinstance(shape, ArrayShape) or not _is_inexact(shape):
+        return 0.0
+    unit = epsilon(shape.element_type)
+    if inst.opcode is Opcode.CONVERT:
+        # from F64 to a type of 16 bits or less an engine may round twice, through F32
+        twice = (
+            inst.operand(0).array_shape.element_type is PrimitiveType.F64
+            and shape.element_type.bit_width < 32
+        )
+        return unit if twice else 0.0
+    if inst.opcode in (Opcode.DOT, Opcode.REDUCE):
+        return unit * _folded(inst)
+    return unit * _places(inst.opcode, inst.operand(0) if inst.operands else inst, shape.element_type)
+
+
+def _places(opcode: Opcode, operand: HloInstruction, result: PrimitiveType) -> int:
+    source = operand.shape
+    if isinstance(source, ArrayShape) and source.element_type.is_complex:
+        return _COMPLEX_PLACES if opcode in _COMPLEX_ROUNDED else 0
+    if opcode not in _TRANSCENDENTAL:
+        return 0
+    return _NARROW_PLACES if result.bit_width < 32 else _MORE_PLACES.get((opcode, result), _PLACES)
+
+
+def _folded(inst: HloInstruction) -> int:
+    """How many elements of an operand go into one element of a reduce or dot."""
+    sizes = inst.operand(0).array_shape.dimensions
+    attributes = inst.attributes
+    gone = attributes.lhs_contracting if isinstance(attributes, DotDimensions) else inst.dimensions
+    return math.prod(sizes[d] for d in gone)
+
+
+def instruction_tolerance(inst: HloInstruction, operands: Sequence[Value]) -> Tolerance:
+    """How far two engines may be apart in the value of `inst` when both are given the same `operands`."""
+    units = own_units(inst)
+    absolute = 0.0
+    if units and inst.opcode in (Opcode.DOT, Opcode.REDUCE):
+        # |error| <= n eps sum(|x|) for any order of n terms (Higham, "Accuracy and Stability", section 4.2)
+        factors = operands if inst.opcode is Opcode.DOT else operands[: len(operands) // 2]
+        largest = [_largest(factor) for factor in factors]
+        term = math.prod(largest) if inst.opcode is Opcode.DOT else max(largest)
+        absolute = units * _folded(inst) * term
+    return Tolerance(relative=min(units, _MEANINGLESS), absolute=absolute, flushed=True)
+
+
+def _largest(value: Value) -> float:
+    if not isinstance(value, np.ndarray) or not value.size:
+        return 0.0
+    magnitude = (
+        np.abs(value.astype(np.complex128)) if np.iscomplexobj(value) else np.abs(value.astype(np.float64))
+    )
+    return float(np.max(magnitude, initial=0.0, where=np.isfinite(magnitude)))
+
+
+def tolerance_of(module: HloModule) -> Mapping[Index, Tolerance]:
+    """What each leaf of the entry's result may be off by, between two engines that both follow HLO.
+
+    Leaves that no rounding reaches must be equal. It is an estimate, not a bound: a sum that cancels or a
+    comparison of rounded numbers can turn a last place into anything. Whoever finds two engines further apart
+    asks the instructions one by one (`oracle.agreement`).
+    """
+    entry = module.entry_computation
+    units = _Rounding().computation(entry, [{} for _ in entry.parameters])
+    return {
+        leaf: Tolerance(
+            relative=min(2 * units.get(leaf, 0.0), _MEANINGLESS),
+            of_largest=min(units.get(leaf, 0.0), _MEANINGLESS),
+            flushed=True,
+        )
+        for leaf, _ in leaves(entry.root.shape)
+    }
+
+
+class _Rounding:
+    """Follows rounding through a module. The same call with the same rounding coming in is followed once."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[HloComputation, tuple[frozenset[tuple[Index, float]], ...]], Units] = {}
+
+    def computation(self, computation: HloComputation, arguments: Sequence[Units]) -> Units:
+        """What leaves `computation` when `arguments` come in."""
+        key = (computation, tuple(frozenset(units.items()) for units in arguments))
+        if key in self._known:
+            return self._known[key]
+        seen: dict[HloInstruction, Units] = {}
+        for inst in computation.make_instruction_post_order():
+            if inst.opcode is Opcode.PARAMETER:
+                seen[inst] = arguments[inst.parameter_number]
+            else:
+                seen[inst] = self._instruction(inst, [seen[operand] for operand in inst.operands])
+        result = self._known[key] = seen[computation.root]
+        return result
+
+    def _instruction(self, inst: HloInstruction, operands: Sequence[Units]) -> Units:
+        match inst.opcode:
+            case Opcode.TUPLE:
+                return {(i, *leaf): u for i, units in enumerate(operands) for leaf, u in units.items()}
+            case Opcode.GET_TUPLE_ELEMENT:
+                return {leaf[1:]: u for leaf, u in operands[0].items() if leaf[0] == inst.tuple_index}
+            case Opcode.CALL | Opcode.FUSION:
+                return self.computation(inst.called_computations[0], operands)
+            case Opcode.CONDITIONAL:
+                branches = zip(inst.called_computations, operands[1:], strict=True)
+                return _worst([self.computation(branch, [units]) for branch, units in branches])
+            case Opcode.WHILE:
+                return self._loop(inst, operands[0])
+            case Opcode.COPY | Opcode.OPTIMIZATION_BARRIER | Opcode.CUSTOM_CALL | Opcode.ADD_DEPENDENCY:
+                return operands[0] if operands else {}
+            case _:
+                return _computed(inst, operands)
+
+    def _loop(self, inst: HloInstruction, state: Units) -> Units:
+        once = self.computation(inst.called_computations[0], [state])
+        grown = {leaf: u + _LOOP_GROWTH * max(u - state.get(leaf, 0.0), 0.0) for leaf, u in once.items()}
+        # what one element of the state hands to another arrives an iteration later
+        return _worst([state, grown, self.computation(inst.called_computations[0], [_worst([state, grown])])])
+
+
+def _worst(candidates: Sequence[Units]) -> Units:
+    found = {leaf for units in candidates for leaf in units}
+    return {leaf: max(units.get(leaf, 0.0) for units in candidates) for leaf in found}
+
+
+def _computed(inst: HloInstruction, operands: Sequence[Units]) -> Units:
+    units = max((u for operand in operands for u in operand.values()), default=0.0) + own_units(inst)
+    if not units:
+        return {}
+    return {leaf: units for leaf, shape in leaves(inst.shape) if _is_inexact(shape)}

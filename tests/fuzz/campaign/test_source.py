@@ -1,0 +1,71 @@
+from fuzz.campaign.plan import Job, Position
+from fuzz.campaign.source import StopDrawing, for_each_program
+from fuzz.generators import Program
+from hlo.canonical import structure
+
+JOB = Job("", {}, seed=1, worker=0, workers=1, directory="", cache="", examples=100)
+
+
+def drawn(seed: int, batch: int, size: int) -> list[Program]:
+    programs: list[Program] = []
+    for_each_program(seed, batch, size, lambda _, program: programs.append(program))
+    return programs
+
+
+def test_a_batch_is_the_same_every_time() -> None:
+    first, second = drawn(1, 2, 30), drawn(1, 2, 30)
+    assert len(first) == 30
+    for a, b in zip(first, second, strict=True):
+        assert structure(a.module) == structure(b.module)
+        assert (a.input_seed, a.environment, a.features) == (b.input_seed, b.environment, b.features)
+
+
+def test_batches_and_seeds_differ() -> None:
+    texts = {hash(structure(drawn(seed, batch, 10)[-1].module)) for seed in (1, 2) for batch in (0, 1)}
+    assert len(texts) == 4
+
+
+def test_drawing_can_be_stopped() -> None:
+    seen = []
+
+    def visit(index: int, _: Program) -> None:
+        seen.append(index)
+        if index == 4:
+            raise StopDrawing
+
+    for_each_program(1, 0, 30, visit)
+    assert seen == [0, 1, 2, 3, 4]
+
+
+def test_every_graph_of_a_campaign_is_in_one_workers_share() -> None:
+    for workers in (1, 2, 3, 7):
+        shares = [
+            [(batch, JOB.size_of(batch)) for batch in worker.batches()]
+            for number in range(workers)
+            for worker in [Job("", {}, 1, number, workers, "", "", examples=1010, first=Position(number, 0))]
+        ]
+        together = sorted(share for worker in shares for share in worker)
+        assert [batch for batch, _ in together] == list(range(len(together)))
+
+
+def test_a_small_campaign_is_cut_so_that_workers_can_share_it() -> None:
+    sizes = [JOB.size_of(batch) for batch in JOB.batches()]
+    assert sizes == [25] * 4
+    assert sum(sizes) == JOB.examples
+
+
+def test_a_job_arrives_as_it_was_sent() -> None:
+    job = Job(
+        "dce",
+        {"A": "1"},
+        1,
+        0,
+        2,
+        "out",
+        "cache",
+        deadline=1.5,
+        first=Position(4, 7),
+        save_as="agree",
+        why="x",
+    )
+    assert Job.from_json(job.to_json()) == job

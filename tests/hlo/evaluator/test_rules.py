@@ -1,0 +1,29 @@
+"""Does the evaluator answer for every opcode, and is every answer a whole one?"""
+
+import pytest
+
+from hlo import SPECS, Opcode
+from hlo.evaluator import GAPS, RULES
+from hlo.evaluator.rules import merged
+
+
+def test_every_opcode_has_a_rule_or_a_reason() -> None:
+    assert RULES.keys() | GAPS.keys() == set(Opcode)
+    assert not RULES.keys() & GAPS.keys()
+    assert all(reason.strip() for reason in GAPS.values())
+
+
+def test_two_families_cannot_answer_for_one_opcode() -> None:
+    with pytest.raises(ValueError, match="add"):
+        merged(({Opcode.ADD: 1}, {Opcode.ADD: 2}))
+
+
+@pytest.mark.parametrize("family", sorted({spec.family for opcode, spec in SPECS.items() if opcode in RULES}))
+def test_a_rule_lives_in_the_module_of_its_family(family: str) -> None:
+    modules = {
+        RULES[opcode].__module__
+        for opcode, spec in SPECS.items()
+        if spec.family == family and opcode in RULES
+    }
+    helpers = {"hlo.evaluator.mapping"} if family == "elementwise" else set()
+    assert modules <= {f"hlo.evaluator.{family}"} | helpers
