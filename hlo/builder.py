@@ -191,12 +191,10 @@ class Builder:
         self, x: HloInstruction, dimensions: Dims, mapping: Dims = (), name: str | None = None
     ) -> HloInstruction:
         """`x` spread over `dimensions`: its dimension i becomes dimension `mapping[i]`, flag included."""
-        to = tuple(mapping)
-        shape = ArrayShape(_element_type(x), tuple(dimensions))
-        if isinstance(x.shape, ArrayShape) and not x.shape.is_static:
-            flagged = {d for d, flag in zip(to, x.shape.dynamic, strict=False) if flag}
-            flags = tuple(d in flagged for d in range(len(dimensions)))
-            shape = ArrayShape(x.shape.element_type, tuple(dimensions), flags)
+        to, element_type = tuple(mapping), _element_type(x)
+        flagged = {d for d, flag in zip(to, x.array_shape.dynamic, strict=False) if flag}
+        flags = tuple(d in flagged for d in range(len(dimensions)))
+        shape = ArrayShape(element_type, tuple(dimensions), flags)
         return self.op(Opcode.BROADCAST, x, attributes=Dimensions(to), shape=shape, name=name)
 
     def transpose(self, x: HloInstruction, permutation: Dims, name: str | None = None) -> HloInstruction:

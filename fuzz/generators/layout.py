@@ -4,7 +4,19 @@ from __future__ import annotations
 
 from fuzz.generators.indices import INDICES_LENGTH, ROLES
 from fuzz.generators.palette import array_shape
-from fuzz.generators.plan import INDEX_ROLES, Action, Loop, Role, Sink, Spelling, Step, Target, Twist, Update
+from fuzz.generators.plan import (
+    INDEX_ROLES,
+    Action,
+    Loop,
+    Place,
+    Role,
+    Sink,
+    Spelling,
+    Step,
+    Target,
+    Twist,
+    Update,
+)
 from fuzz.generators.profile import Form
 from hlo import ArrayShape
 from hlo.attributes import Ints
@@ -33,9 +45,11 @@ class Layout:
         self.state = _state_roles(loop, accumulates=self._accumulator is not None)
         first = self.state[0] in INDEX_ROLES
         self.split = sum((role in INDEX_ROLES) is first for role in self.state)
-        self.nested = Twist.NEST_TUPLE in loop.twists and self.split < len(self.state)
+        # A result that is the next operand is flat.
+        nests = Twist.NEST_TUPLE in loop.twists and Twist.REUSE_OPERAND not in loop.twists
+        self.nested = nests and self.split < len(self.state)
         # The innermost body keeps the first step: a body has something to return.
-        outer = [bool(self.depth and place and step.outer) for place, step in enumerate(loop.steps)]
+        outer = [bool(self.depth and i and step.place is Place.OUTER) for i, step in enumerate(loop.steps)]
         self.outer = tuple(step for step, out in zip(loop.steps, outer, strict=True) if out)
         self.inner = tuple(step for step, out in zip(loop.steps, outer, strict=True) if not out)
 

@@ -152,6 +152,14 @@ class Twist(Enum):
     MARK_SOURCE = auto()
 
 
+class Place(Enum):
+    """Whether a step is there, and where."""
+
+    ABSENT = auto()
+    INNER = auto()  # in the innermost body
+    OUTER = auto()  # in the outermost wrapper, where there is one
+
+
 @dataclass(frozen=True, slots=True)
 class Step:
     """One slice or update."""
@@ -166,7 +174,7 @@ class Step:
     sink: Sink
     update: Update
     salt: int  # which constant an update writes
-    outer: bool  # in the outermost wrapper, where there is one
+    place: Place
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,9 +257,7 @@ _RARE_TWISTS = frozenset(  # … in their effect: each asks for something else t
     }
 )
 _TWISTS = weighted({twist: 1 + (twist in _RARE_TWISTS) for twist in Twist} | {Twist.NONE: 220})
-# Which of the steps on the tape are there: fewer come first, so that steps can be left out one by one.
-_SELECTIONS = weighted({(0,): 6, (1,): 1, (2,): 1, (0, 1): 4, (0, 2): 1, (1, 2): 1, (0, 1, 2): 3})
-_MOSTLY_NOT = (False, False, False, True)
+_PLACES = weighted({Place.ABSENT: 5, Place.INNER: 4, Place.OUTER: 1})
 # whether steps keep apart, and whether the state is in reverse order
 _ARRANGEMENTS = weighted({(True, False): 12, (False, False): 2, (True, True): 5, (False, True): 1})
 
@@ -261,7 +267,6 @@ def read_loop(tape: Tape, lanes: tuple[Lane, ...], profile: Profile) -> Loop:
     choice = tape.choice
     lane = choice(lanes)
     apart, reversed_state = choice(_ARRANGEMENTS)
-    selected = choice([some for some in _SELECTIONS if some[-1] < profile.max_steps])
     loop = Loop(
         lane=lane,
         buffer=choice(lane.buffers),
@@ -278,7 +283,9 @@ def read_loop(tape: Tape, lanes: tuple[Lane, ...], profile: Profile) -> Loop:
         steps=(),
     )
     every = [_read_step(tape) for _ in range(MAX_STEPS)]
-    steps = tuple(every[place] for place in selected)
+    steps = tuple(step for step in every[: profile.max_steps] if step.place is not Place.ABSENT) or (
+        every[0],
+    )
     return _made_possible(replace(loop, steps=_keep_apart(steps, lane) if apart else steps))
 
 
@@ -295,7 +302,7 @@ def _read_step(tape: Tape) -> Step:
         sink=choice(_SINKS),
         update=choice(_UPDATES),
         salt=choice((1, 2, 3)),
-        outer=choice(_MOSTLY_NOT),
+        place=choice(_PLACES),
     )
 
 

@@ -60,7 +60,7 @@ class Profile:
     depths: tuple[int, ...] = _DEPTHS
     extras: tuple[Extra | None, ...] = _EXTRAS
     max_loops: int = 3
-    max_steps: int = 3  # of an iteration, at most 3
+    max_steps: int = 3  # an iteration, at most 3
     max_extras: int = 4
     budgets: tuple[int, ...] = weighted({60: 9, 150: 1})
     later_budget: int = 20

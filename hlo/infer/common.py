@@ -81,6 +81,8 @@ def result(
     declared: Shape | None,
 ) -> ArrayShape:
     """The array shape with these parts, in the default layout; `declared` itself where it is equal."""
+    if dynamic and not any(dynamic):
+        dynamic = ()
     if (
         isinstance(declared, ArrayShape)
         and declared.element_type is element_type

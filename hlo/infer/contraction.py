@@ -70,7 +70,7 @@ def _dot(
             *(right.is_dynamic_dimension(d) for d in right_free),
         )
     element_type = _element_type(left, right, declared)
-    return result(element_type, sizes, flags if any(flags) else (), declared)
+    return result(element_type, sizes, flags, declared)
 
 
 def _free(rank: int, contracting: tuple[int, ...], batch: tuple[int, ...]) -> list[int]:

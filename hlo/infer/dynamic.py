@@ -77,8 +77,6 @@ def common_factors(left: tuple[int, ...], right: tuple[int, ...]) -> list[tuple[
     Source: `stock_passes.md` section 1.3. Size-1 dimensions form groups that are empty on one side.
     """
     ends = (len(left), len(right))
-    if left == right:
-        return [(k, k) for k in range(len(left) + 1)]
     prefix = next((k for k, (a, b) in enumerate(zip(left, right, strict=False)) if a != b), min(ends))
     cuts = [(k, k) for k in range(prefix + 1)]
     if math.prod(left[prefix:]) != math.prod(right[prefix:]):
@@ -128,8 +126,6 @@ def _flagged_dimension(operand: ArrayShape, dimension: int, dimensions: tuple[in
         j -= 1
     while (i_end, j_end + 1) in cuts:
         j_end += 1
-    if j_end - j == 1:
-        return j
     bigger = [d for d in range(j, j_end) if dimensions[d] != 1]
     return bigger[0] if len(bigger) == 1 else None
 

@@ -30,7 +30,7 @@ def _slice(
     flags: tuple[bool, ...] = ()
     if operand.dynamic:
         flags = tuple(flag and size != 1 for flag, size in zip(operand.dynamic, sizes, strict=True))
-    return result(operand.element_type, tuple(sizes), flags if any(flags) else (), declared)
+    return result(operand.element_type, tuple(sizes), flags, declared)
 
 
 def _check_starts(starts: Sequence[Shape], rank: int) -> None:
@@ -71,7 +71,7 @@ def _dynamic_slice(
     if operand.dynamic:
         kept = zip(operand.dynamic, sizes, operand.dimensions, strict=True)
         flags = tuple(flag and 1 < size == bound for flag, size, bound in kept)
-    return result(operand.element_type, sizes, flags if any(flags) else (), declared)
+    return result(operand.element_type, sizes, flags, declared)
 
 
 def _dynamic_update_slice(
@@ -90,7 +90,7 @@ def _dynamic_update_slice(
         operand.is_dynamic_dimension(d) or (update.dynamic[d] and update.dimensions[d] == bound)
         for d, bound in enumerate(operand.dimensions)
     )
-    return result(operand.element_type, operand.dimensions, flags if any(flags) else (), declared)
+    return result(operand.element_type, operand.dimensions, flags, declared)
 
 
 RULES: dict[Opcode, Rule] = {

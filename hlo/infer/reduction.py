@@ -74,7 +74,6 @@ def _reduce(
     sizes = tuple(first.dimensions[d] for d in kept)
     merged = with_flags_of(first, inputs[1:]).dynamic
     flags = tuple(merged[d] for d in kept) if merged else ()
-    flags = flags if any(flags) else ()
     if not isinstance(called[0].result, TupleShape):
         return result(accumulators[0].element_type, sizes, flags, declared)
     shapes = tuple(result(accumulator.element_type, sizes, flags, None) for accumulator in accumulators)

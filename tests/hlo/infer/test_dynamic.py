@@ -30,6 +30,7 @@ def test_a_dynamic_reshape_takes_a_size_for_each_dimension(infer: Infer, refusal
     assert refusal("dynamic-reshape", "f32[6]", "s64[]", declared="f32[<=6]")
     assert refusal("dynamic-reshape", "f32[6]", "s32[3]", declared="f32[<=6]")
     assert refusal("dynamic-reshape", "f32[6]", "s32[]", declared="f32[<=5]")
+    assert refusal("dynamic-reshape", "s32[6]", "s32[]", declared="f32[<=6]")
     assert refusal("dynamic-reshape", declared="f32[<=5]")
 
 
@@ -40,6 +41,9 @@ def test_a_dynamic_reshape_takes_a_size_for_each_dimension(infer: Infer, refusal
         ((), (), [(0, 0)]),
         ((5,), (1, 5), [(0, 0), (0, 1), (1, 2)]),
         ((5,), (5, 1), [(0, 0), (1, 1), (1, 2)]),
+        ((1, 5), (5,), [(0, 0), (1, 0), (2, 1)]),
+        ((6, 2), (2, 3, 2), [(0, 0), (1, 2), (2, 3)]),
+        ((2, 3, 2), (6, 2), [(0, 0), (2, 1), (3, 2)]),
         ((6,), (2, 3), [(0, 0), (1, 2)]),
         ((4, 6), (2, 2, 6), [(0, 0), (1, 2), (2, 3)]),
         ((4, 6), (6, 4), [(0, 0), (2, 2)]),

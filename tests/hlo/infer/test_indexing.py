@@ -24,6 +24,14 @@ def test_slice(infer: Infer, operand: str, start: int, limit: int, stride: int, 
     assert infer("slice", operand, attributes=SliceBounds((start,), (limit,), (stride,))) == expected
 
 
+def test_static_dimensions_stay_static(infer: Infer) -> None:
+    bounds = SliceBounds((0, 0), (8, 3), (1, 1))
+    assert infer("slice", "f32[<=8,4]", attributes=bounds) == "f32[<=8,3]"
+    sizes = SliceSizes((8, 4))
+    assert infer("dynamic-slice", "f32[<=8,4]", "s32[]", "s32[]", attributes=sizes) == "f32[<=8,4]"
+    assert infer("dynamic-update-slice", "f32[8,4]", "f32[<=8,4]", "s32[]", "s32[]") == "f32[<=8,4]"
+
+
 @pytest.mark.parametrize(
     ("start", "limit", "stride"), [(-1, 2, 1), (2, 1, 1), (0, 9, 1), (0, 8, 0), (0, 8, -1), (9, 9, 1)]
 )

@@ -46,6 +46,7 @@ def test_bitcast_keeps_the_number_of_bits(infer: Infer, refusal: Infer) -> None:
 
 def test_transpose_permutes_bounds_and_flags(infer: Infer, refusal: Infer) -> None:
     assert infer("transpose", "f32[2,<=3,4]", attributes=Dimensions((1, 2, 0))) == "f32[<=3,4,2]"
+    assert infer("transpose", "f32[2,3]", attributes=Dimensions((1, 0))) == "f32[3,2]"
     for permutation in ((0, 1), (0, 0, 1), (0, 1, 3)):
         assert refusal("transpose", "f32[2,3,4]", attributes=Dimensions(permutation))
 
@@ -67,6 +68,8 @@ def test_concatenate_adds_up_bounds_and_merges_flags(infer: Infer) -> None:
         ((), (0,)),
         (("f32[2,3]", "f32[3,3]"), (1,)),
         (("f32[2,3]", "f32[2]"), (0,)),
+        (("f32[2,3]", "f32[2]"), (1,)),
+        (("f32[2,3]", "f32[2,4]"), (0,)),
         (("f32[2]", "f32[2,3]"), (0,)),
         (("f32[2]", "s32[2]"), (0,)),
         (("f32[2]", "f32[2]"), (1,)),

@@ -3,7 +3,7 @@ from types import ModuleType
 import pytest
 
 from hlo import ArrayShape, Family, HloModule, Opcode, PrimitiveType, Shape, TupleShape
-from hlo.attributes import NONE, UNMODELLED, Dimensions, TupleIndex
+from hlo.attributes import NONE, UNMODELLED, Dimensions, SliceBounds, SliceSizes, TupleIndex
 from hlo.infer import (
     GAPS,
     RULES,
@@ -84,6 +84,15 @@ def test_the_declared_shape_is_handed_back_where_it_is_equal() -> None:
     declared = ArrayShape(PrimitiveType.F32, (4,), layout=b"layout")
     inferred = infer_shape(Opcode.CONCATENATE, [VECTOR, VECTOR], Dimensions((0,)), declared=declared)
     assert inferred is declared
+
+
+def test_a_shape_whose_flags_are_all_off_equals_a_static_one() -> None:
+    dynamic = ArrayShape(PrimitiveType.F32, (4,), (True,))
+    declared = ArrayShape(PrimitiveType.F32, (2,))
+    inferred = infer_shape(Opcode.SLICE, [dynamic], SliceBounds((0,), (4,), (4,)))
+    assert inferred == ArrayShape(PrimitiveType.F32, (1,))
+    sizes, index = SliceSizes((2,)), ArrayShape(PrimitiveType.S32)
+    assert infer_shape(Opcode.DYNAMIC_SLICE, [dynamic, index], sizes, declared=declared) is declared
 
 
 @pytest.mark.parametrize(
