@@ -59,6 +59,8 @@ class Pass(ABC):
     """Whether a second run must change nothing."""
     rules: ClassVar[tuple[str, ...]] = ()
     """Every rule name that `Trace.fire` may be given."""
+    legality: ClassVar[tuple[str, ...]] = ()
+    """Every rule name, beside the guards', that `Trace.decline` may be given."""
     guards: ClassVar[tuple[str, ...]] = ()
     """The boolean options that keep the documented algorithm sound (`neuron_passes.md` section 1)."""
 
@@ -79,3 +81,18 @@ class PassError(Exception):
         self.pass_name = pass_name
         self.message = message
         super().__init__(f"{pass_name}: {message}")
+
+
+class PassCrashed(Exception):
+    """The program behind a pass died, hung or gave an answer that cannot be read: a fault, not a refusal.
+
+    `tail` is the end of what it printed; it is a note of the exception, so that tracebacks show it.
+    """
+
+    def __init__(self, pass_name: str, message: str, tail: str = "") -> None:
+        self.pass_name = pass_name
+        self.message = message
+        self.tail = tail
+        super().__init__(f"{pass_name}: {message}")
+        if tail:
+            self.add_note(tail)

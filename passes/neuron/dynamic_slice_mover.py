@@ -46,6 +46,17 @@ class DynamicSliceMover(Pass):
         "move-static",
         "move-dynamic",
     )
+    legality: ClassVar[tuple[str, ...]] = (
+        "call-operand-not-tuple",
+        "input-not-gte",
+        "gte-other-users",
+        "several-slices",
+        "control-dependencies",
+        "starts-not-available",
+        "not-enough-indices",
+        "no-equivalent",
+        "kill-switch",
+    )
     guards: ClassVar[tuple[str, ...]] = (
         "clamp_starts",
         "single_call_site",

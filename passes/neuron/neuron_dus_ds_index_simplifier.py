@@ -58,6 +58,7 @@ class NeuronDusDsIndexSimplifier(Pass):
 
     name: ClassVar[str] = "neuron-dus-ds-index-simplifier"
     rules: ClassVar[tuple[str, ...]] = ("strip-marker", "tag-dus", "tag-ds", "drop-stale-token", "splice-gte")
+    legality: ClassVar[tuple[str, ...]] = ("non-constant-start", "control-dependencies")
     guards: ClassVar[tuple[str, ...]] = ("unanimous", "anchored_keys", "fresh_tokens")
 
     def run(self, module: HloModule, trace: Trace) -> bool:

@@ -1,4 +1,3 @@
-from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -11,7 +10,7 @@ from hlo.evaluator import evaluate
 from hlo.interchange import read_text, write_text
 from hlo.verify import verify
 from oracle.inputs import draw_inputs
-from passes import DEFAULT_PIPELINE, Trace, apply_switches, parse_pipeline
+from passes import DEFAULT_PIPELINE, Pass, Trace, apply_switches, parse_pipeline
 
 Sample = Callable[..., list[Program]]
 
@@ -84,22 +83,50 @@ def test_programs_are_neither_trivial_nor_large(drawn: list[Program]) -> None:
     assert sizes[-1] < 250
 
 
-def test_the_passes_have_work_in_most_programs(drawn: list[Program]) -> None:
-    pipeline = parse_pipeline(DEFAULT_PIPELINE)
-    some = drawn[:600]
-    fired: Counter[str] = Counter()
-    switched_on = held_back = 0
-    for program in some:
-        trace = Trace()
-        apply_switches(pipeline, program.environment).run(program.module.clone(), trace)
-        fired["token"] += bool(trace.fired.keys() & {"tag-ds", "tag-dus"})
-        fired["move"] += bool(trace.fired.keys() & {"move-static", "move-dynamic"})
-        on = program.environment.get(KILL_SWITCH) == "1"
-        switched_on += on
-        held_back += on and trace.declined["kill-switch"] > 0
-    assert fired["token"] >= 0.8 * len(some)
-    assert fired["move"] >= 0.5 * len(some)
-    assert held_back >= 0.2 * switched_on > 0
+@pytest.fixture(scope="module")
+def traces(drawn: list[Program]) -> list[dict[str, Trace]]:
+    """What each pass of the default pipeline did to each of the first programs, by the pass's name."""
+    return [ran(program) for program in drawn[:600]]
+
+
+def ran(program: Program) -> dict[str, Trace]:
+    module = program.module.clone()
+    traces: dict[str, Trace] = {}
+    for pass_ in apply_switches(parse_pipeline(DEFAULT_PIPELINE), program.environment).passes:
+        traces[pass_.name] = Trace()
+        pass_.run(module, traces[pass_.name])
+    return traces
+
+
+def test_the_passes_have_work_in_most_programs(drawn: list[Program], traces: list[dict[str, Trace]]) -> None:
+    tagged = sum(
+        not {"tag-ds", "tag-dus"}.isdisjoint(trace["neuron-dus-ds-index-simplifier"].fired)
+        for trace in traces
+    )
+    moved = sum(
+        not {"move-static", "move-dynamic"}.isdisjoint(trace["dynamic-slice-mover"].fired) for trace in traces
+    )
+    on = [
+        trace["dynamic-slice-mover"].declined["kill-switch"]
+        for program, trace in zip(drawn, traces, strict=False)
+        if program.environment.get(KILL_SWITCH) == "1"
+    ]
+    assert tagged >= 0.8 * len(traces)
+    assert moved >= 0.5 * len(traces)
+    assert sum(map(bool, on)) >= 0.2 * len(on) > 0
+
+
+# Calls of generated programs may all be inlined, so that every slice has its equivalent; and the simplifier takes
+# incomplete tokens away before the mover sees them. Both have tests of their own beside the mover's.
+NEVER_HELD_BACK = {"no-equivalent", "not-enough-indices"}
+
+
+@pytest.mark.parametrize("pass_", parse_pipeline(DEFAULT_PIPELINE).passes, ids=lambda pass_: pass_.name)
+def test_every_legality_rule_and_every_guard_holds_something_back(
+    traces: list[dict[str, Trace]], pass_: Pass
+) -> None:
+    held_back = {rule for trace in traces for rule in trace[pass_.name].declined}
+    assert held_back == {*pass_.legality, *pass_.guards} - NEVER_HELD_BACK
 
 
 def test_the_kill_switch_is_on_off_and_absent(drawn: list[Program]) -> None:

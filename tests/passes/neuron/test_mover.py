@@ -1,5 +1,8 @@
 """Does the mover take out what it may, leave what it must, and keep every value?"""
 
+import inspect
+import re
+
 import numpy as np
 import pytest
 
@@ -10,7 +13,7 @@ from hlo.evaluator import evaluate
 from hlo.interchange import read_text
 from hlo.verify import verify
 from passes import Trace
-from passes.neuron import DynamicSliceMover, NeuronDusDsIndexSimplifier
+from passes.neuron import DynamicSliceMover, NeuronDusDsIndexSimplifier, slice_motion
 from tests.passes.neuron.programs import ONE_BODY_TWICE, body_once
 
 X = np.arange(10, 18, dtype=np.int32)
@@ -232,3 +235,34 @@ ENTRY main {
 """
     _, trace = move(text)
     assert trace.fired["trace-source"] == 0
+
+
+def test_fewer_tokens_than_dimensions_are_not_enough() -> None:
+    text = body_once("i, i", metadata=', metadata={op_name="iterationidx=1"}')
+    text = (
+        text.replace("s32[8]", "s32[8,8]").replace("s32[2]", "s32[2,2]").replace("sizes={2}", "sizes={2,2}")
+    )
+    trace = Trace()
+    DynamicSliceMover().run(read_text(text), trace)
+    assert trace.declined["not-enough-indices"] == 1
+    assert "Not enough indices for instruction=window" in trace.messages
+
+
+def test_a_slice_in_a_call_that_must_not_be_inlined_has_no_equivalent() -> None:
+    text = body_once("twice").replace(
+        "to_apply=body", 'to_apply=body, frontend_attributes={inlineable="false"}'
+    )
+    _, trace = move(text, tag=False)
+    assert trace.declined["starts-not-available"] == 1
+    text = text.replace("dynamic-slice(x, twice)", "dynamic-slice(x, i)")
+    _, trace = move(text, tag=False)
+    assert trace.declined["no-equivalent"] == 1
+    assert "Did Not Get equivalent ds instruction=windowinside simplified module." in trace.messages
+
+
+def test_every_rule_that_declines_is_named() -> None:
+    source = inspect.getsource(slice_motion)
+    named = set(
+        re.findall(r"(?:_refuse|decline)\(\s*(?:c\.slice,\s*c\.call,|inst,\s*call,)?\s*\"([\w-]+)\"", source)
+    )
+    assert named == {*DynamicSliceMover.legality, *DynamicSliceMover.guards}
