@@ -17,13 +17,13 @@ from collections import Counter
 import jax
 
 from fuzz.campaign.source import for_each_program
-from fuzz.campaign.worker import case_of
+from fuzz.campaign.worker import case_of, keep_out_of_garbage_collection
 from fuzz.case import Case
 from fuzz.generators import Program
 from fuzz.settings import read_settings
 from hlo import HloModule, Opcode, UnsupportedOpcode
 from oracle.compare import compare
-from oracle.engines import CompiledModule
+from oracle.engines.compiled import CompiledModule
 from oracle.judge import judge
 from oracle.reference import use_compilation_cache
 from oracle.tolerance import tolerance_of
@@ -90,6 +90,7 @@ def main() -> None:
     use_compilation_cache(str(read_settings().compilation_cache))
 
     for_each_program(options.seed, 0, options.warm_up, Ours().visit)
+    keep_out_of_garbage_collection()
     ours = Ours()
     for_each_program(options.seed, 1, options.graphs, ours.visit)
 

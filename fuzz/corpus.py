@@ -20,7 +20,7 @@ import contextlib
 import difflib
 import os
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -163,7 +163,7 @@ def load(path: Path) -> CorpusCase:
 
 
 @contextlib.contextmanager
-def naming(path: Path | str) -> Iterator[None]:
+def naming(path: Path | str) -> Generator[None, None, None]:
     """Complaints from inside that name no file are about `path`."""
     try:
         yield

@@ -20,6 +20,7 @@ from types import TracebackType
 from fuzz.case import verdict_text
 from fuzz.corpus import CorpusCase, read_case, write_case
 from fuzz.report import verdict_line
+from fuzz.settings import child_environment
 from oracle.judge import judge
 from oracle.verdict import Kind
 
@@ -66,7 +67,13 @@ def judge_in_child(entry: CorpusCase, *, time_limit: float = TIME_LIMIT) -> Chil
     command = (*COMMAND, str(2 * time_limit))
     try:
         child = subprocess.run(
-            command, input=text, capture_output=True, text=True, timeout=time_limit, check=False
+            command,
+            input=text,
+            capture_output=True,
+            text=True,
+            timeout=time_limit,
+            env=child_environment(),
+            check=False,
         )
     except subprocess.TimeoutExpired:
         return ChildVerdict(failure_text(HUNG), f"no verdict after {time_limit:g} s")

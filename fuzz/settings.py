@@ -7,6 +7,7 @@ them, and commands print what is in force. A corpus file's own ENV lines are all
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -42,5 +43,5 @@ def read_settings() -> Settings:
 
 
 def child_environment() -> dict[str, str]:
-    """The environment of a child that generates graphs: ours, with what could make two runs differ fixed."""
-    return {**os.environ, "PYTHONHASHSEED": "0"}
+    """The environment of a child: ours, where it finds the modules that we find, and hashes alike in every run."""
+    return {**os.environ, "PYTHONHASHSEED": "0", "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}

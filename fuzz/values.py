@@ -113,10 +113,8 @@ def _decode_element(data: Any, element_type: PrimitiveType) -> Any:
         part = _PARTS[element_type]
         real, imaginary = (_decode_element(data[key], part) for key in ("re", "im"))
         return np.array([real, imaginary], part.numpy).view(element_type.numpy)[0]
-    if element_type.is_float and type(data) in (int, float):
-        with np.errstate(
-            over="ignore"
-        ):  # written by hand: beyond the largest number is infinite, as in HLO text
+    if element_type.is_float and isinstance(data, int | float) and not isinstance(data, bool):
+        with np.errstate(over="ignore"):  # what is beyond the largest number is infinite, as in HLO text
             return np.float64(data).astype(element_type.numpy)
     if element_type.is_float and isinstance(data, str):
         return _named_float(data, element_type)

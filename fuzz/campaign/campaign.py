@@ -44,6 +44,8 @@ class Result:
     seconds: float
     buckets: tuple[Bucket, ...]
     interrupted: bool
+    notes: tuple[str, ...]
+    """What did not go as planned."""
 
 
 @dataclass(eq=False)
@@ -68,6 +70,8 @@ class Campaign:
         self._queue: SimpleQueue[tuple[Child, dict[str, Any]]] = SimpleQueue()
         self._workers: dict[Child, _Worker] = {}
         self._deaths = 0
+        self._lost_at: set[Position] = set()
+        self._notes: list[str] = []
         self._started = self._ended = time.monotonic()
         self._running = self.plan.directory / "running"
         self._reductions = Reductions(self.plan, self._queue, self._running)
@@ -88,7 +92,12 @@ class Campaign:
             self._reductions.abandon()
             shutil.rmtree(self._running, ignore_errors=True)
         return Result(
-            self.plan, self.statistics, self._ended - self._started, self._reductions.buckets(), interrupted
+            plan=self.plan,
+            statistics=self.statistics,
+            seconds=self._ended - self._started,
+            buckets=self._reductions.buckets(),
+            interrupted=interrupted,
+            notes=tuple(self._notes),
         )
 
     def _job(self, number: int) -> Job:
@@ -161,28 +170,37 @@ class Campaign:
                 if now - worker.child.started > START_LIMIT:
                     raise HarnessError(f"a worker does not start:\n{worker.child.last_words()}")
             elif now - entry.since > self.plan.time_limit and not worker.hung:
-                worker.hung = True
-                worker.child.process.kill()
+                # read twice: the first reading may have met the writer half way
+                worker.hung = entry == read_journal(worker.job.journal)
+                if worker.hung:
+                    worker.child.process.kill()
 
     def _bury(self, worker: _Worker, status: int) -> None:
-        """Save the graph that a worker died at, and start another worker behind it."""
+        """Start another worker where one died, which is a finding if it was judging a graph."""
+        how = f"no sign of life for {self.plan.time_limit:g} s" if worker.hung else death(status)
         entry = read_journal(worker.job.journal)
-        if entry is None or entry.stage is not Stage.JUDGING:
-            at = f"while drawing graph {entry.position}" if entry is not None else "before its first graph"
-            raise HarnessError(f"a worker ended {at}: {death(status)}\n{worker.child.last_words()}")
-        limit = self.plan.time_limit
-        why = f"no verdict after {limit:g} s" if worker.hung else death(status)
-        expect = failure_text(HUNG if worker.hung else DIED)
-        self.statistics.add(
-            {
-                Table.TOTAL: {GRAPHS: entry.done - worker.answered + 1},
-                Table.FINDINGS: {expect: 1},
-            }
-        )
-        self._reductions.add(expect, self._save_current(worker, expect, why), why)
+        if entry is None or entry.stage is Stage.STARTING:
+            raise HarnessError(f"a worker ended before its first graph: {how}\n{worker.child.last_words()}")
+        self.statistics[Table.TOTAL][GRAPHS] += entry.done - worker.answered
+        first = entry.position
+        if entry.stage is Stage.JUDGING:
+            self._count_death(worker, failure_text(HUNG if worker.hung else DIED), how)
+            first = Position(first.batch, first.number + 1)
+            if self._deaths >= _MOST_DEATHS:
+                self._notes.append(f"stopped early: {self._deaths} graphs ended a worker")
+                return
+        elif first in self._lost_at:
+            raise HarnessError(f"drawing graph {first} ends a worker: {how}\n{worker.child.last_words()}")
+        else:  # somebody else may have ended it, for want of memory for instance
+            self._lost_at.add(first)
+            self._notes.append(f"a worker ended while it drew graph {first}: {how}; another went on")
+        self._start(replace(worker.job, first=first))
+
+    def _count_death(self, worker: _Worker, expect: str, how: str) -> None:
         self._deaths += 1
-        if self._deaths < _MOST_DEATHS:
-            self._start(replace(worker.job, first=entry.position._replace(index=entry.position.index + 1)))
+        self.statistics[Table.TOTAL][GRAPHS] += 1
+        self.statistics[Table.FINDINGS][expect] += 1
+        self._reductions.add(expect, self._save_current(worker, expect, how), how)
 
     def _save_current(self, worker: _Worker, expect: str, why: str) -> str:
         """Have another process draw the graph again that `worker` was at, and save it. Returns the path."""

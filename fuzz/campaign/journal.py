@@ -58,5 +58,5 @@ def read_journal(path: Path) -> Entry | None:
         return None
     if len(data) != _RECORD.size:
         return None  # just being made
-    stage, batch, index, done, since = _RECORD.unpack(data)
-    return Entry(Stage(stage), Position(batch, index), done, since)
+    stage, batch, number, done, since = _RECORD.unpack(data)
+    return Entry(Stage(stage), Position(batch, number), done, since)

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from fuzz.isolate import TIME_LIMIT
 from passes import Pipeline
@@ -48,7 +48,10 @@ class Position(NamedTuple):
     """A graph: the number of its batch and its own number in it, both from 0."""
 
     batch: int
-    index: int
+    number: int
+
+    def __str__(self) -> str:
+        return f"{self.number} of batch {self.batch}"
 
 
 _FIRST = Position(0, 0)
@@ -84,8 +87,9 @@ class Job:
     @classmethod
     def from_json(cls, text: str) -> Job:
         """The job of a line of `to_json`."""
-        data = json.loads(text)
-        return cls(**{**data, "first": Position(*data["first"])})
+        data: dict[str, Any] = json.loads(text)
+        first = Position(*data.pop("first"))
+        return cls(first=first, **data)
 
     @property
     def batch_size(self) -> int:

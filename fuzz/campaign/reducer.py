@@ -39,6 +39,7 @@ def main() -> None:
     answer(
         {
             "reduced": str(path),
+            "headline": load(path).why,
             "opcodes": opcodes(reduction.case.module),
             "working": working_instructions(reduction.case.module),
             "attempts": reduction.attempts,

@@ -17,7 +17,7 @@ from fuzz.campaign.children import END, START_LIMIT, Child, HarnessError
 from fuzz.campaign.plan import Plan
 from fuzz.isolate import death
 
-_REDUCED_PER_VERDICT = 3
+_REDUCED_PER_VERDICT = 6
 
 
 @dataclass(eq=False)
@@ -88,6 +88,7 @@ class Reductions:
             raise HarnessError(f"reducing {bucket.path}: {message['error']}")
         if "reduced" in message:
             bucket.opcodes, bucket.working = tuple(message["opcodes"]), message["working"]
+            bucket.headline = message["headline"]
             bucket.reduced = 1
             bucket.note = "" if message["complete"] else "time ran out before it was minimal"
             self._end(child)

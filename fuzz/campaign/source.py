@@ -11,13 +11,20 @@ from hypothesis import HealthCheck, Phase, given
 
 from fuzz.generators import Program, programs
 
+_COMPLAINTS = (
+    HealthCheck.too_slow,
+    HealthCheck.data_too_large,
+    HealthCheck.filter_too_much,
+    HealthCheck.large_base_example,
+)
+
 
 class StopDrawing(BaseException):
     """Raised by a visitor to end a batch early. Not an Exception: Hypothesis would take it for a failure."""
 
 
 def for_each_program(seed: int, batch: int, size: int, visit: Callable[[int, Program], None]) -> None:
-    """Call `visit(index, program)` for each of up to `size` programs of a batch, which `seed` determines."""
+    """Call `visit(number, program)` for each of up to `size` programs of a batch, which `seed` determines."""
     number = itertools.count()
 
     # Everything that a profile could change is said here: the graphs must depend on the arguments only.
@@ -28,7 +35,7 @@ def for_each_program(seed: int, batch: int, size: int, visit: Callable[[int, Pro
         database=None,
         deadline=None,
         derandomize=False,
-        suppress_health_check=list(HealthCheck),
+        suppress_health_check=_COMPLAINTS,
         print_blob=False,
         backend="hypothesis",
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from enum import StrEnum
+from typing import Any
 
 from fuzz.case import verdict_text
 from fuzz.generators import Program
@@ -76,12 +77,12 @@ class Statistics:
         """Add time to a stage that is not the judge's."""
         self[Table.SECONDS].update({stage: seconds})
 
-    def add(self, other: Mapping[str, Mapping[str, int | float]]) -> None:
+    def add(self, other: Mapping[str, Mapping[str, Any]]) -> None:
         """Add what `take` of another gave."""
         for name, counts in other.items():
-            self[Table(name)].update(counts)  # pyright: ignore[reportArgumentType]
+            self[Table(name)].update(counts)
 
-    def take(self) -> dict[str, dict[str, int | float]]:
+    def take(self) -> dict[str, dict[str, Any]]:
         """Everything counted, as JSON can hold it; the counts start again from nothing."""
         taken = {str(table): dict(counts) for table, counts in self._tables.items() if counts}
         self._tables = {table: Counter() for table in Table}

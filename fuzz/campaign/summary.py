@@ -47,6 +47,7 @@ def summary_lines(result: Result) -> Iterator[str]:
     stopped = ", stopped early" if result.interrupted else ""
     rate = graphs / max(result.seconds, 1e-9)
     yield f"{graphs} graphs in {result.seconds:.1f} s ({rate:.0f}/s, {plan.workers} workers){stopped}"
+    yield from (f"note: {note}" for note in result.notes)
     yield from _finding_lines(result)
     yield from _skip_lines(statistics)
     yield from _rule_lines(result)
@@ -154,6 +155,7 @@ def summary_json(result: Result) -> dict[str, Any]:
         "seed": plan.seed,
         "workers": plan.workers,
         "interrupted": result.interrupted,
+        "notes": list(result.notes),
         "buckets": [_bucket_json(bucket) for bucket in result.buckets],
         "findings_by_verdict": _sorted(statistics[Table.FINDINGS]),
         "skips_by_reason": _sorted(statistics[Table.SKIPS]),

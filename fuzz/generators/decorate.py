@@ -77,9 +77,9 @@ def decorate(draft: Draft, decoration: Decoration) -> None:
     instructions = [inst for computation in draft.module.computations for inst in computation.instructions]
     _NAMERS[decoration.names](draft, instructions)
     slices = [i for i in instructions if i.opcode in (Opcode.DYNAMIC_SLICE, Opcode.DYNAMIC_UPDATE_SLICE)]
-    for text, place in decoration.texts:
-        if text is not None and slices:
-            _mislead(draft, slices[place * len(slices) >> 8], *text)
+    texts = {slices[place * len(slices) >> 8]: text for text, place in decoration.texts if text and slices}
+    for inst, text in texts.items():
+        _mislead(draft, inst, *text)
     if decoration.edge:
         _add_edge(draft, instructions, decoration)
 

@@ -24,8 +24,6 @@ def write_step(scope: Scope, loop: Loop, step: Step) -> None:
     """Append what `step` does to the scope's computation."""
     value, role, dimensions, sizes = _aim(scope, loop, step)
     scope.draft.note(_RANKS[len(dimensions)])
-    if value.opcode in (Opcode.DYNAMIC_SLICE, Opcode.DYNAMIC_UPDATE_SLICE):
-        scope.draft.note(_CHAINS[step.action, value.opcode])
     if step.action is Action.UPDATE:
         _write_update(scope, step, value, role, dimensions, sizes)
     else:
@@ -48,6 +46,7 @@ def _aim(scope: Scope, loop: Loop, step: Step) -> tuple[HloInstruction, Role | N
 def _write_update(
     scope: Scope, step: Step, value: HloInstruction, role: Role | None, dimensions: Ints, sizes: Ints
 ) -> None:
+    _note_chain(scope, step, value)
     update = _update(scope, step, value, sizes)
     starts = start_indices(scope, step, dimensions, sizes)
     result = scope.builder.dynamic_update_slice(scope.use(value), update, starts)
@@ -57,6 +56,11 @@ def _write_update(
     else:
         scope.draft.note(Feature.ELEMENT_UPDATED)
         scope.write(role, result)
+
+
+def _note_chain(scope: Scope, step: Step, operand: HloInstruction) -> None:
+    if operand.opcode in (Opcode.DYNAMIC_SLICE, Opcode.DYNAMIC_UPDATE_SLICE):
+        scope.draft.note(_CHAINS[step.action, operand.opcode])
 
 
 def _update(scope: Scope, step: Step, value: HloInstruction, sizes: Ints) -> HloInstruction:
@@ -89,6 +93,7 @@ def _write_slice(
     starts = start_indices(scope, step, dimensions, sizes)
     twists = loop.twists if role is Role.MAIN else frozenset()
     source = _detour(scope, scope.use(value), twists)
+    _note_chain(scope, step, source)
     result = scope.builder.dynamic_slice(source, starts, sizes)
     if Twist.MARK_SLICE in twists:
         note(Feature.MARKED_SLICE)

@@ -39,7 +39,8 @@ def fewer_results(case: Case) -> Iterator[Candidate]:
         for element in elements:
             if read <= {element} and all(call.parent.is_entry or not call.is_root for call in calls):
                 yield partial(_return_element, case, computation, element)
-        if None in read or any(call.is_root for call in calls):
+        # the result of the whole program may become smaller, too
+        if None in read or any(call.is_root and not call.parent.is_entry for call in calls):
             continue
         for element in reversed(elements):
             if element not in read:

@@ -1,3 +1,4 @@
+import os
 from pathlib import Path
 
 from fuzz.settings import Settings, child_environment
@@ -19,3 +20,8 @@ def test_children_hash_alike(monkeypatch) -> None:
     monkeypatch.setenv("KEPT", "yes")
     assert child_environment()["PYTHONHASHSEED"] == "0"
     assert child_environment()["KEPT"] == "yes"
+
+
+def test_children_find_the_modules_that_this_process_finds(monkeypatch, tmp_path) -> None:
+    monkeypatch.syspath_prepend(tmp_path)
+    assert child_environment()["PYTHONPATH"].split(os.pathsep)[0] == str(tmp_path)

@@ -5,6 +5,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import pytest
 
@@ -15,7 +16,6 @@ from fuzz.campaign.source import for_each_program
 from hlo import HloModule
 from passes import parse_pipeline
 
-ROOT = Path(__file__).resolve().parents[3]
 SCRIPT = Path(__file__).with_name("misbehaving.py")
 SEED = 3
 EXAMPLES = 25
@@ -37,27 +37,24 @@ def misbehaving(monkeypatch) -> ModuleType:
 
 
 @pytest.fixture
-def make_plan(misbehaving, tmp_path, tmp_path_factory, monkeypatch) -> Callable[..., Plan]:
+def make_plan(misbehaving, tmp_path, tmp_path_factory) -> Callable[..., Plan]:
     """`make_plan(pipeline, **fields)`: a plan of few graphs, findings in a folder of its own."""
-    monkeypatch.setenv("PYTHONPATH", str(ROOT))  # a script looks for modules beside itself
 
     def make(pipeline: str, **fields) -> Plan:
-        return Plan(
-            **{
-                "pipeline": parse_pipeline(pipeline),
-                "environment": {},
-                "seed": SEED,
-                "workers": 1,
-                "directory": tmp_path / "findings",
-                # shared by all tests and workers: it grows warm
-                "cache": tmp_path_factory.getbasetemp().parent / "hlofuzz-xla",
-                "examples": EXAMPLES,
-                "reduce_seconds": 20.0,
-                "worker_command": (sys.executable, str(SCRIPT), "worker"),
-                "reducer_command": (sys.executable, str(SCRIPT), "reducer"),
-                **fields,
-            }
-        )
+        values: dict[str, Any] = {
+            "pipeline": parse_pipeline(pipeline),
+            "environment": {},
+            "seed": SEED,
+            "workers": 1,
+            "directory": tmp_path / "findings",
+            # shared by all tests and workers: it grows warm
+            "cache": tmp_path_factory.getbasetemp().parent / "hlofuzz-xla",
+            "examples": EXAMPLES,
+            "reduce_seconds": 20.0,
+            "worker_command": (sys.executable, str(SCRIPT), "worker"),
+            "reducer_command": (sys.executable, str(SCRIPT), "reducer"),
+        }
+        return Plan(**(values | fields))
 
     return make
 

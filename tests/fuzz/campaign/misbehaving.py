@@ -3,13 +3,16 @@
 import os
 import sys
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import ClassVar
 
 import fuzz.campaign.reducer
 import fuzz.campaign.worker
 import fuzz.isolate
 import passes.registry
+from fuzz.generators import Program
 from hlo import HloModule, Opcode
 from passes import Pass, Trace
 
@@ -63,12 +66,32 @@ class HarnessFault(Pass):
     name: ClassVar[str] = "test-harness-fault"
 
     def run(self, module: HloModule, trace: Trace) -> bool:
-        trace.fired = None  # type: ignore[assignment]
+        del trace.fired
         return False
+
+
+def dying_worker() -> None:
+    """A worker that ends between two graphs, as often as the arguments say; a file holds how often it did."""
+    marker, times = Path(sys.argv[1]), int(sys.argv[2])
+    draw = fuzz.campaign.worker.for_each_program
+
+    def draw_and_die(seed: int, batch: int, size: int, visit: Callable[[int, Program], None]) -> None:
+        def visit_and_die(number: int, program: Program) -> None:
+            visit(number, program)
+            deaths = len(marker.read_text()) if marker.exists() else 0
+            if number == 5 and deaths < times:
+                marker.write_text("x" * (deaths + 1))
+                os._exit(9)
+
+        draw(seed, batch, size, visit_and_die)
+
+    fuzz.campaign.worker.for_each_program = draw_and_die
+    fuzz.campaign.worker.main()
 
 
 PASSES = {pass_.name: pass_ for pass_ in (Exits, Sleeps, DropsUpdates, HarnessFault)}
 ROLES = {
+    "dying-worker": dying_worker,
     "worker": fuzz.campaign.worker.main,
     "reducer": fuzz.campaign.reducer.main,
     "judge": fuzz.isolate.main,

@@ -13,6 +13,8 @@ from fuzz.corpus import case_files, comments_of, load
 from fuzz.replay import replay
 from hlo.canonical import structure
 
+SCRIPT = Path(__file__).with_name("misbehaving.py")
+
 
 def alone(graphs) -> tuple[int, int]:
     """The position, not among the first, and the number of instructions of a graph that no other shares."""
@@ -79,6 +81,27 @@ def test_a_pass_that_hangs_loses_no_graph(run_campaign, graphs, monkeypatch) -> 
     (bucket,) = result.buckets
     assert bucket.verdict == "disagree time-limit/crash pipeline"
     assert structure(load(bucket.path).case.module) == structure(graphs[position])
+
+
+def dying_worker(marker: Path, times: int) -> dict[str, object]:
+    """A worker that ends while it draws graph 6, the first `times` times."""
+    return {"worker_command": (sys.executable, str(SCRIPT), "dying-worker", str(marker), str(times))}
+
+
+def test_a_worker_that_ends_while_it_draws_is_replaced(run_campaign, tmp_path) -> None:
+    result = run_campaign("dce", **dying_worker(tmp_path / "deaths", times=1))
+    assert result.statistics.graphs == 25
+    assert result.buckets == ()
+    assert result.notes == (
+        "a worker ended while it drew graph 6 of batch 0: the process ended itself with status 9; another went on",
+    )
+
+
+def test_a_graph_that_always_ends_the_worker_that_draws_it_is_an_error_of_ours(
+    run_campaign, tmp_path
+) -> None:
+    with pytest.raises(HarnessError, match="drawing graph 6 of batch 0 ends a worker"):
+        run_campaign("dce", **dying_worker(tmp_path / "deaths", times=9))
 
 
 def test_an_error_of_ours_is_not_counted_but_raised_with_the_graph(run_campaign) -> None:

@@ -2,7 +2,7 @@
 
 import random
 from collections.abc import Sequence
-from itertools import combinations
+from itertools import combinations, product
 from typing import TypeVar
 
 import pytest
@@ -37,9 +37,9 @@ class Wishes(Tape):
 @pytest.mark.parametrize("form", Form)
 def test_every_pair_of_twists_is_valid_in_every_form(form: Form) -> None:
     broken = {}
-    for number, pair in enumerate(combinations(Twist, 2)):
+    for number, (pair, iterations) in enumerate(product(combinations(Twist, 2), (1, 2, 3))):
         draft = Draft("pair")
-        write_loop(draft, read_loop(Wishes(number, form, *pair), LANES, DEFAULT), 40)
+        write_loop(draft, read_loop(Wishes(number, form, iterations, *pair), LANES, DEFAULT), 200)
         draft.entry.computation.set_root(draft.entry.tuple_(*draft.outputs))
         if violations := verify(draft.module):
             broken[pair] = violations[0]

@@ -1,0 +1,120 @@
+"""Which engines see each opcode as the evaluator does? Writes `oracle/trust.toml`.
+
+    python benchmarks/trust.py [--draws N] [--cases N] [FOLDER …]
+
+Programs come from the generators and from folders of HLO text and StableHLO test programs; each is cut into its
+operations, and each operation is run alone, in all engines, on the values that it met. An operation with other
+types, sizes or attributes is another case. Takes some minutes.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import jaxlib
+
+from fuzz.campaign.source import for_each_program
+from fuzz.generators import Program
+from hlo import HloFuzzError, HloInstruction, HloModule, Opcode, leaves
+from hlo.interchange import read_stablehlo, read_text
+from oracle.engines import ENGINES
+from oracle.inputs import draw_inputs
+from oracle.single_ops import SingleOp, single_ops
+from oracle.trust import TABLE, measure, written
+
+_MOST_ELEMENTS = 2_000  # of an operand: the interpreter is slow
+_HEADER = """\
+How many cases of each opcode ran, and how many came out as in our evaluator, by engine.
+Written by benchmarks/trust.py with jaxlib {version}."""
+
+
+class Collector:
+    """Takes programs apart, `limit` cases of an opcode at most."""
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self._seen: set[object] = set()
+        self._taken: Counter[Opcode] = Counter()
+        self.cases: list[SingleOp] = []
+        self.left_out = 0
+
+    def take(self, module: HloModule, seed: int) -> None:
+        """Its operations, on drawn inputs. A program that the evaluator cannot run is left out."""
+        try:
+            (inputs,) = draw_inputs(module, seed, 1)
+            self.cases += single_ops(module, inputs, self._wants)
+        except HloFuzzError:
+            self.left_out += 1
+
+    def _wants(self, inst: HloInstruction) -> bool:
+        key = (
+            inst.opcode,
+            str(inst.shape),
+            tuple(str(o.shape) for o in inst.operands),
+            repr(inst.attributes),
+        )
+        shapes = [shape for i in (inst, *inst.operands) for _, shape in leaves(i.shape)]
+        sizes = [getattr(shape, "element_count", 0) for shape in shapes]
+        if (
+            self._taken[inst.opcode] >= self._limit
+            or key in self._seen
+            or max(sizes, default=0) > _MOST_ELEMENTS
+        ):
+            return False
+        self._seen.add(key)
+        self._taken[inst.opcode] += 1
+        return True
+
+
+def programs_in(folder: Path) -> Iterator[HloModule]:
+    """The programs of a folder. Of a test program the checks are taken away: what they check is the result."""
+    for path in sorted(folder.iterdir()):
+        if path.suffix == ".hlo":
+            yield read_text(path.read_text("utf-8"))
+        elif path.suffix == ".mlir":
+            yield _without_checks(read_stablehlo(path.read_text("utf-8")))
+
+
+def _without_checks(module: HloModule) -> HloModule:
+    entry = module.entry_computation
+    checks = [
+        i
+        for i in entry.instructions
+        if i.opcode is Opcode.CUSTOM_CALL and i.custom_call_target.startswith("check.")
+    ]
+    if checks:
+        entry.set_root(entry.add_tuple([check.operand(0) for check in checks]), accept_different_shape=True)
+        for check in checks:
+            entry.remove_instruction(check)
+    return module
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("folders", nargs="*", type=Path)
+    parser.add_argument("--draws", type=int, default=500)
+    parser.add_argument("--cases", type=int, default=16)
+    options = parser.parse_args()
+    collector = Collector(options.cases)
+
+    def visit(number: int, program: Program) -> None:
+        collector.take(program.module, program.input_seed)
+
+    for folder in options.folders:
+        for number, module in enumerate(programs_in(folder)):
+            collector.take(module, number)
+    for_each_program(0, 0, options.draws, visit)
+    table = measure(collector.cases, ENGINES)
+    TABLE.write_text(written(table, header=_HEADER.format(version=jaxlib.__version__)), "utf-8")
+    trusted = sum(row.is_trusted for row in table.values())
+    print(f"{len(collector.cases)} cases, {collector.left_out} programs left out; {trusted} opcodes trusted")
+    for opcode, row in sorted(table.items()):
+        if not row.is_trusted or row.differ:
+            print(f"{opcode}: {row.reason}; differ: {dict(row.differ)}")
+
+
+if __name__ == "__main__":
+    main()
