@@ -229,6 +229,13 @@ class ReducedPrecision:
 
 
 @dataclass(frozen=True, slots=True)
+class RandomAlgorithm:
+    """`algorithm=` of an rng-bit-generator: rng_default, rng_three_fry or rng_philox."""
+
+    algorithm: str
+
+
+@dataclass(frozen=True, slots=True)
 class FusionKind:
     """`kind=`kLoop kInput kOutput kCustom of a fusion; it changes no value."""
 
@@ -259,6 +266,7 @@ Attributes = (
     | TopKOptions
     | BatchNormOptions
     | ReducedPrecision
+    | RandomAlgorithm
     | FusionKind
 )
 

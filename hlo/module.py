@@ -153,5 +153,20 @@ class HloModule:
             copy._entry = computations[self._entry]
         return copy, mapping
 
+    def assign(self, other: HloModule) -> None:
+        """Become what `other` is: take over its name, computations, entry and carried fields.
+
+        `other` is left empty. Computations that this module had so far are in no module any more.
+        """
+        if other is self:
+            return
+        self.name, self.carried = other.name, other.carried
+        self._computations, self._entry = other._computations, other._entry
+        self.computation_names, self.instruction_names = other.computation_names, other.instruction_names
+        for computation in self._computations:
+            computation.module = self
+        other._computations, other._entry = {}, None
+        other.computation_names, other.instruction_names = NameUniquer(), NameUniquer()
+
     def __repr__(self) -> str:
         return f"<HloModule {self.name}: {len(self._computations)} computations>"

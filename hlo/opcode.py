@@ -26,6 +26,7 @@ from hlo.attributes import (
     NoAttributes,
     PaddingConfig,
     ParameterNumber,
+    RandomAlgorithm,
     ReducedPrecision,
     ScatterDimensions,
     SliceBounds,
@@ -327,7 +328,7 @@ _TABLE: dict[Opcode, OpSpec] = {
     Opcode.FUSION: OpSpec(Family.CONTROL, None, FusionKind, called=1),
     **_unmodelled(Family.CONTROL, 1, Opcode.DOMAIN),
     **_unmodelled(Family.CONTROL, None, Opcode.RNG, Opcode.RNG_GET_AND_UPDATE_STATE, effect=True),
-    **_unmodelled(Family.CONTROL, 1, Opcode.RNG_BIT_GENERATOR),
+    Opcode.RNG_BIT_GENERATOR: OpSpec(Family.CONTROL, 1, RandomAlgorithm),
     # dynamic
     Opcode.GET_DIMENSION_SIZE: OpSpec(Family.DYNAMIC, 1, Dimensions),
     Opcode.SET_DIMENSION_SIZE: OpSpec(Family.DYNAMIC, 2, Dimensions),

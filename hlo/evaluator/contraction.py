@@ -15,15 +15,10 @@ import numpy as np
 from hlo.attributes import DotDimensions
 from hlo.errors import UnsupportedOpcode
 from hlo.evaluator.conversion import convert
-from hlo.evaluator.kernels import Array, Kernel, Machine, Rule, sealed
-from hlo.evaluator.limits import EvaluationLimit
+from hlo.evaluator.kernels import Array, Kernel, Machine, Rule, check_work, sealed
 from hlo.graph import HloInstruction
 from hlo.opcode import Opcode
 from hlo.primitive_type import PrimitiveType
-
-_MULTIPLICATIONS_PER_ELEMENT = (
-    64  # of `Limits.elements`: a product of a size takes about as long as its arrays
-)
 
 
 def _dot(inst: HloInstruction, machine: Machine) -> Kernel:
@@ -41,17 +36,16 @@ def _dot(inst: HloInstruction, machine: Machine) -> Kernel:
     rows = math.prod(left.dimensions[d] for d in left_free)
     depth = math.prod(left.dimensions[d] for d in numbers.lhs_contracting)
     columns = math.prod(right.dimensions[d] for d in right_free)
-    if batch * rows * depth * columns > machine.limits.elements * _MULTIPLICATIONS_PER_ELEMENT:
-        raise EvaluationLimit("elements", inst.name)
+    check_work(inst, machine, batch * rows * depth * columns)
 
     result_type = shape.element_type
-    carrier = _carrier(left.element_type, right.element_type, result_type)
+    carrier = carrier_of(left.element_type, right.element_type, result_type)
     multiply = _in_any_order if carrier.is_integral or carrier is PrimitiveType.PRED else _in_order
 
     def dot(x: Array, y: Array) -> Array:
-        x = _as(x, left.element_type, carrier).transpose(left_order).reshape((batch, rows, depth))
-        y = _as(y, right.element_type, carrier).transpose(right_order).reshape((batch, depth, columns))
-        return sealed(_as(multiply(x, y), carrier, result_type).reshape(shape.dimensions))
+        x = as_type(x, left.element_type, carrier).transpose(left_order).reshape((batch, rows, depth))
+        y = as_type(y, right.element_type, carrier).transpose(right_order).reshape((batch, depth, columns))
+        return sealed(as_type(multiply(x, y), carrier, result_type).reshape(shape.dimensions))
 
     return dot
 
@@ -60,7 +54,7 @@ def _rest(rank: int, taken: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(d for d in range(rank) if d not in taken)
 
 
-def _carrier(left: PrimitiveType, right: PrimitiveType, result: PrimitiveType) -> PrimitiveType:
+def carrier_of(left: PrimitiveType, right: PrimitiveType, result: PrimitiveType) -> PrimitiveType:
     """The type that products are made and added in."""
     if result.is_float:
         return max(left, right, result, PrimitiveType.F32, key=lambda t: t.bit_width)
@@ -69,7 +63,8 @@ def _carrier(left: PrimitiveType, right: PrimitiveType, result: PrimitiveType) -
     return result
 
 
-def _as(array: Array, source: PrimitiveType, target: PrimitiveType) -> Array:
+def as_type(array: Array, source: PrimitiveType, target: PrimitiveType) -> Array:
+    """`array`, of `source`, in `target`."""
     return array if source is target else convert(array[None], source, target)[0, ...]
 
 
@@ -90,7 +85,6 @@ def _in_order(x: Array, y: Array) -> Array:
 RULES: dict[Opcode, Rule] = {Opcode.DOT: _dot}
 
 GAPS: dict[Opcode, str] = {
-    Opcode.CONVOLUTION: "the IR does not model windows and convolution dimension numbers",
     Opcode.RAGGED_DOT: "the IR does not model ragged dot dimension numbers",
     Opcode.SCALED_DOT: "the IR does not model its dimension numbers",
 }

@@ -99,5 +99,4 @@ RULES: dict[Opcode, Rule] = {
 GAPS: dict[Opcode, str] = {
     Opcode.RNG: "random: no definite value to compare",
     Opcode.RNG_GET_AND_UPDATE_STATE: "random: no definite value to compare",
-    Opcode.RNG_BIT_GENERATOR: "the IR does not model the algorithm",
 }

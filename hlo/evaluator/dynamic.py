@@ -55,5 +55,3 @@ RULES: dict[Opcode, Rule] = {
     Opcode.SET_DIMENSION_SIZE: _set_dimension_size,
     Opcode.DYNAMIC_RESHAPE: _dynamic_reshape,
 }
-
-GAPS: dict[Opcode, str] = {}

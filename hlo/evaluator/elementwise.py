@@ -1,8 +1,9 @@
 """What does each elementwise opcode give, element by element?
 
 One table says which function computes an opcode for each kind of element type. Floats narrower than 32 bits are
-computed in F32 and rounded once; where NumPy does not have a function of HLO's meaning, `integers.py`, `floats.py`
-and `conversion.py` do.
+computed in F32 and rounded once. NumPy's transcendental functions can be several units off, and differ between
+vectors and what is left over of them; so these are computed in the next wider type and rounded once. Where NumPy does
+not have a function of HLO's meaning, `integers.py`, `floats.py` and `conversion.py` do.
 """
 
 from __future__ import annotations
@@ -13,12 +14,11 @@ from functools import cache
 
 import numpy as np
 
-from hlo.attributes import Comparison
-from hlo.evaluator import floats, integers
+from hlo.attributes import Comparison, ReducedPrecision
+from hlo.evaluator import floats, integers, precision
 from hlo.evaluator.conversion import bitcast_convert, convert, wrap_narrow
 from hlo.evaluator.kernels import Array, Kernel, Machine, Rule, identity, sealed
 from hlo.evaluator.limits import UnsupportedType
-from hlo.evaluator.mapping import map_rule
 from hlo.graph import HloInstruction
 from hlo.opcode import Opcode
 from hlo.primitive_type import PrimitiveType
@@ -31,8 +31,8 @@ class Functions:
     """Which function computes an opcode, by the kind of the operands' element type; None where none does.
 
     Functions get arrays of rank 1 or more and return a fresh array. `wide`: they round in between, so that
-    narrow floats are to be computed in F32. `bits`: they look at the top bits, which the byte
-    that holds a 2- or 4-bit value does not have in the right place.
+    narrow floats are to be computed in F32. `bits`: they look at the top bits, which the byte that holds a 2- or
+    4-bit value does not have in the right place.
     """
 
     predicate: Function | None = None
@@ -76,6 +76,23 @@ def _contiguous(function: Function) -> Function:
     return in_order
 
 
+_WIDER = {
+    np.dtype(np.complex64): np.complex128,
+    np.dtype(np.complex128): np.clongdouble,  # wider where the platform has something wider
+}
+
+
+def _precise(function: Function) -> Function:
+    """`function`, an approximation, computed in F64 for real numbers and in twice the precision for complex ones."""
+
+    def rounded(*operands: Array) -> Array:
+        dtype = operands[0].dtype
+        carrier = _WIDER.get(dtype, np.float64)
+        return function(*[np.ascontiguousarray(x, carrier) for x in operands]).astype(dtype, copy=False)
+
+    return rounded
+
+
 def _in_bytes(function: Function, element_type: PrimitiveType) -> Function:
     carrier = np.int8 if element_type.is_signed else np.uint8
 
@@ -93,12 +110,12 @@ def _bitwise(ufunc: np.ufunc) -> Functions:
     return Functions(predicate=ufunc, integer=ufunc)
 
 
-def _float(function: Function, complex_: Function | None = None) -> Functions:
-    return Functions(floating=function, complex_=complex_, wide=True)
+def _float(function: Function) -> Functions:
+    return Functions(floating=function, wide=True)
 
 
-def _analytic(ufunc: np.ufunc) -> Functions:
-    return _float(ufunc, ufunc)
+def _analytic(function: Function, complex_: Function | None = None) -> Functions:
+    return Functions(floating=_precise(function), complex_=complex_ and _precise(complex_))
 
 
 def _imaginary_of_real(operand: Array) -> Array:
@@ -113,30 +130,30 @@ def _complex_of_parts(real: Array, imaginary: Array) -> Array:
 
 FUNCTIONS: dict[Opcode, Functions] = {
     Opcode.ABS: Functions(integer=np.absolute, floating=np.absolute, complex_=np.absolute),
-    Opcode.ACOS: _analytic(np.arccos),
-    Opcode.ACOSH: _analytic(np.arccosh),
+    Opcode.ACOS: _analytic(np.arccos, np.arccos),
+    Opcode.ACOSH: _analytic(np.arccosh, np.arccosh),
     Opcode.ADD: _arithmetic(np.add, predicate=np.logical_or),
     Opcode.AND: _bitwise(np.bitwise_and),
-    Opcode.ASIN: _analytic(np.arcsin),
-    Opcode.ASINH: _analytic(np.arcsinh),
-    Opcode.ATAN2: _float(np.arctan2),
-    Opcode.ATANH: _analytic(np.arctanh),
-    Opcode.CBRT: _float(np.cbrt),
+    Opcode.ASIN: _analytic(np.arcsin, np.arcsin),
+    Opcode.ASINH: _analytic(np.arcsinh, np.arcsinh),
+    Opcode.ATAN2: _analytic(np.arctan2),
+    Opcode.ATANH: _analytic(np.arctanh, np.arctanh),
+    Opcode.CBRT: _analytic(np.cbrt),
     Opcode.CEIL: _float(np.ceil),
     Opcode.CLZ: Functions(integer=integers.count_leading_zeros, bits=True),
     Opcode.COMPLEX: Functions(floating=_complex_of_parts),
-    Opcode.COS: _analytic(np.cos),
-    Opcode.COSH: _analytic(np.cosh),
-    Opcode.DIVIDE: Functions(None, integers.divide, np.true_divide, np.true_divide),
-    Opcode.ERF: _float(floats.erf),
-    Opcode.EXP: _analytic(np.exp),
-    Opcode.EXPM1: _analytic(np.expm1),
+    Opcode.COS: _analytic(np.cos, np.cos),
+    Opcode.COSH: _analytic(np.cosh, np.cosh),
+    Opcode.DIVIDE: Functions(None, integers.divide, np.true_divide, _precise(np.true_divide)),
+    Opcode.ERF: _analytic(floats.erf),
+    Opcode.EXP: _analytic(np.exp, np.exp),
+    Opcode.EXPM1: _analytic(np.expm1, np.expm1),
     Opcode.FLOOR: _float(np.floor),
     Opcode.IMAG: Functions(floating=_imaginary_of_real, complex_=np.imag),
     Opcode.IS_FINITE: Functions(floating=np.isfinite),
-    Opcode.LOG: _analytic(np.log),
-    Opcode.LOG1P: _analytic(np.log1p),
-    Opcode.LOGISTIC: _float(floats.logistic, floats.logistic),
+    Opcode.LOG: _analytic(np.log, np.log),
+    Opcode.LOG1P: _analytic(np.log1p, np.log1p),
+    Opcode.LOGISTIC: _analytic(floats.logistic, floats.logistic),
     Opcode.MAXIMUM: Functions(np.maximum, np.maximum, floats.maximum),
     Opcode.MINIMUM: Functions(np.minimum, np.minimum, floats.minimum),
     Opcode.MULHI: Functions(integer=integers.multiply_high, bits=True),
@@ -145,22 +162,22 @@ FUNCTIONS: dict[Opcode, Functions] = {
     Opcode.NOT: _bitwise(np.invert),
     Opcode.OR: _bitwise(np.bitwise_or),
     Opcode.POPULATION_COUNT: Functions(integer=integers.population_count, bits=True),
-    Opcode.POWER: Functions(integer=integers.power, floating=np.power, complex_=np.power, wide=True),
+    Opcode.POWER: Functions(None, integers.power, _precise(np.power), _precise(np.power)),
     Opcode.REAL: Functions(floating=np.copy, complex_=np.real),
     Opcode.REMAINDER: Functions(integer=integers.remainder, floating=np.fmod, wide=True),
     Opcode.ROUND_NEAREST_AFZ: _float(floats.round_nearest_afz),
     Opcode.ROUND_NEAREST_EVEN: _float(np.rint),
-    Opcode.RSQRT: _float(floats.rsqrt, floats.rsqrt),
+    Opcode.RSQRT: _analytic(floats.rsqrt, floats.rsqrt),
     Opcode.SHIFT_LEFT: Functions(integer=np.left_shift),
     Opcode.SHIFT_RIGHT_ARITHMETIC: Functions(integer=integers.shift_right_arithmetic, bits=True),
     Opcode.SHIFT_RIGHT_LOGICAL: Functions(integer=integers.shift_right_logical, bits=True),
-    Opcode.SIGN: Functions(None, np.sign, floats.sign, floats.complex_sign),
-    Opcode.SIN: _analytic(np.sin),
-    Opcode.SINH: _analytic(np.sinh),
-    Opcode.SQRT: _analytic(np.sqrt),
+    Opcode.SIGN: Functions(None, np.sign, floats.sign, _precise(floats.complex_sign)),
+    Opcode.SIN: _analytic(np.sin, np.sin),
+    Opcode.SINH: _analytic(np.sinh, np.sinh),
+    Opcode.SQRT: _analytic(np.sqrt, np.sqrt),
     Opcode.SUBTRACT: _arithmetic(np.subtract),
-    Opcode.TAN: _analytic(np.tan),
-    Opcode.TANH: _analytic(np.tanh),
+    Opcode.TAN: _analytic(np.tan, np.tan),
+    Opcode.TANH: _analytic(np.tanh, np.tanh),
     Opcode.XOR: _bitwise(np.bitwise_xor),
 }
 
@@ -183,6 +200,20 @@ def kernel_of(function: Function, is_scalar: bool) -> Kernel:
     return lambda *operands: sealed(function(*[x.reshape(1) for x in operands]).reshape(()))
 
 
+def array_function(inst: HloInstruction) -> Function | None:
+    """What computes the elementwise `inst` on arrays of rank 1 or more, or None where nothing does.
+
+    Such a function works on arrays of any size: it looks at the instruction's element types, never at its
+    dimensions. Raises UnsupportedType.
+    """
+    if inst.opcode in FUNCTIONS:
+        return function_of(inst.opcode, inst.operand(0).array_shape.element_type)
+    if inst.opcode is Opcode.BITCAST_CONVERT:
+        return _same_size_bitcast(inst)
+    make = _SPECIAL.get(inst.opcode)
+    return make and make(inst)
+
+
 @cache
 def _elementwise_kernel(opcode: Opcode, element_type: PrimitiveType, is_scalar: bool) -> Kernel:
     return kernel_of(function_of(opcode, element_type), is_scalar)
@@ -203,7 +234,7 @@ _COMPARE = {
 }
 
 
-def _compare_rule(inst: HloInstruction, _machine: Machine) -> Kernel:
+def _comparison(inst: HloInstruction) -> Function:
     comparison = inst.attributes
     if not isinstance(comparison, Comparison):
         raise TypeError(f"{inst.name} has no comparison")
@@ -212,38 +243,56 @@ def _compare_rule(inst: HloInstruction, _machine: Machine) -> Kernel:
     if element_type.is_complex and comparison.direction not in ("EQ", "NE"):
         raise UnsupportedType(inst.opcode, element_type)
     if comparison.type != "TOTALORDER" or not element_type.is_float:
-        return kernel_of(ufunc, inst.array_shape.is_scalar)
+        return ufunc
     if element_type.bit_width < 8 or element_type is PrimitiveType.F8E8M0FNU:  # no sign bit at the top
         raise UnsupportedType(inst.opcode, element_type)
     key = floats.total_order_key
-    return kernel_of(lambda x, y: ufunc(key(x), key(y)), inst.array_shape.is_scalar)
+    return lambda x, y: ufunc(key(x), key(y))
+
+
+def _select(predicate: Array, on_true: Array, on_false: Array) -> Array:
+    result = on_false.copy()
+    np.copyto(result, on_true, where=predicate)
+    return result
 
 
 def _select_rule(inst: HloInstruction, _machine: Machine) -> Kernel:
     if inst.operand(0).array_shape.is_scalar:
         return lambda predicate, on_true, on_false: on_true if predicate else on_false
-
-    def select(predicate: Array, on_true: Array, on_false: Array) -> Array:
-        result = on_false.copy()
-        np.copyto(result, on_true, where=predicate)
-        return sealed(result)
-
-    return select
+    return lambda predicate, on_true, on_false: sealed(_select(predicate, on_true, on_false))
 
 
-def _clamp_rule(inst: HloInstruction, _machine: Machine) -> Kernel:
+def _clamp(inst: HloInstruction) -> Function:
     element_type = inst.array_shape.element_type
     maximum = function_of(Opcode.MAXIMUM, element_type)
     minimum = function_of(Opcode.MINIMUM, element_type)
     # In this order: where low is above high, high it is.
-    return kernel_of(lambda low, x, high: minimum(maximum(x, low), high), inst.array_shape.is_scalar)
+    return lambda low, x, high: minimum(maximum(x, low), high)
 
 
-def _convert_rule(inst: HloInstruction, _machine: Machine) -> Kernel:
+def _conversion(inst: HloInstruction) -> Function:
     source, target = inst.operand(0).array_shape.element_type, inst.array_shape.element_type
     if source is target:
         return identity
-    return kernel_of(lambda x: convert(x, source, target), inst.array_shape.is_scalar)
+    return lambda x: convert(x, source, target)
+
+
+def _convert_rule(inst: HloInstruction, machine: Machine) -> Kernel:
+    if inst.operand(0).array_shape.element_type is inst.array_shape.element_type:
+        return identity
+    return _special_rule(inst, machine)
+
+
+def _reduced_precision(inst: HloInstruction) -> Function:
+    reduced = inst.attributes
+    if not isinstance(reduced, ReducedPrecision):
+        raise TypeError(f"{inst.name} has no exponent and mantissa bits")
+    element_type = inst.array_shape.element_type
+    return precision.reducer(element_type, reduced.exponent_bits, reduced.mantissa_bits)
+
+
+def _special_rule(inst: HloInstruction, _machine: Machine) -> Kernel:
+    return kernel_of(_SPECIAL[inst.opcode](inst), inst.array_shape.is_scalar)
 
 
 def _bitcast_convert_rule(inst: HloInstruction, _machine: Machine) -> Kernel:
@@ -256,18 +305,33 @@ def _bitcast_convert_rule(inst: HloInstruction, _machine: Machine) -> Kernel:
     return lambda x: sealed(bitcast_convert(x, target.numpy, dimensions))
 
 
+def _same_size_bitcast(inst: HloInstruction) -> Function | None:
+    source, target = inst.operand(0).array_shape.element_type, inst.array_shape.element_type
+    if min(source.bit_width, target.bit_width) < 8 or source.numpy.itemsize != target.numpy.itemsize:
+        return None
+    return lambda x: bitcast_convert(x, target.numpy, x.shape)
+
+
+_SPECIAL: dict[Opcode, Callable[[HloInstruction], Function]] = {
+    Opcode.COMPARE: _comparison,
+    Opcode.SELECT: lambda _inst: _select,
+    Opcode.CLAMP: _clamp,
+    Opcode.CONVERT: _conversion,
+    Opcode.COPY: lambda _inst: identity,
+    Opcode.REDUCE_PRECISION: _reduced_precision,
+}
+
 RULES: dict[Opcode, Rule] = {
     **dict.fromkeys(FUNCTIONS, _elementwise_rule),
-    Opcode.COMPARE: _compare_rule,
+    Opcode.COMPARE: _special_rule,
     Opcode.SELECT: _select_rule,
-    Opcode.CLAMP: _clamp_rule,
+    Opcode.CLAMP: _special_rule,
     Opcode.CONVERT: _convert_rule,
     Opcode.BITCAST_CONVERT: _bitcast_convert_rule,
     Opcode.COPY: lambda _inst, _machine: identity,
-    Opcode.MAP: map_rule,
+    Opcode.REDUCE_PRECISION: _special_rule,
 }
 
 GAPS: dict[Opcode, str] = {
-    Opcode.REDUCE_PRECISION: "the IR does not model exponent_bits and mantissa_bits",
     Opcode.STOCHASTIC_CONVERT: "not in scope: rounding by random bits, which no generator makes",
 }

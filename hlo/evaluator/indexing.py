@@ -77,8 +77,3 @@ RULES: dict[Opcode, Rule] = {
     Opcode.DYNAMIC_SLICE: _dynamic_slice,
     Opcode.DYNAMIC_UPDATE_SLICE: _dynamic_update_slice,
 }
-
-GAPS: dict[Opcode, str] = {
-    Opcode.GATHER: "the IR does not model gather dimension numbers",
-    Opcode.SCATTER: "the IR does not model scatter dimension numbers",
-}

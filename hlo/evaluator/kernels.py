@@ -13,7 +13,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from hlo.evaluator.limits import Limits
+from hlo.evaluator.limits import WORK_PER_ELEMENT, EvaluationLimit, Limits
 from hlo.graph import HloComputation, HloInstruction
 from hlo.literal import Value, frozen
 
@@ -40,6 +40,12 @@ class Machine(Protocol):
 
 
 Rule = Callable[[HloInstruction, Machine], Kernel]
+
+
+def check_work(inst: HloInstruction, machine: Machine, operations: int) -> None:
+    """Raise EvaluationLimit if `inst` takes more element operations than `Limits.elements` allows it."""
+    if operations > machine.limits.elements * WORK_PER_ELEMENT:
+        raise EvaluationLimit("elements", inst.name)
 
 
 def sealed(array: Array) -> Array:

@@ -13,8 +13,9 @@ class Limits:
     """What one evaluation may spend.
 
     `while_iterations` counts over all loops of the evaluation together; `elements` bounds the elements of any one
-    array (and, with a factor of 64, the multiplications of one dot); `instructions` counts every execution of
-    an instruction, those of called computations included.
+    array (and, with a factor of 64, the multiplications of one dot, and the steps of a window or of a sort);
+    `instructions` counts every execution of an instruction, those of called computations included, but not those of
+    computations that are applied to whole arrays of elements at once.
     """
 
     while_iterations: int = 10_000
@@ -23,6 +24,8 @@ class Limits:
 
 
 DEFAULT_LIMITS = Limits()
+
+WORK_PER_ELEMENT = 64  # of `Limits.elements`: arrays of a size may take so many element operations to make
 
 
 class EvaluationLimit(HloFuzzError):

@@ -8,18 +8,17 @@ keeps to that order wherever it could show in a bit of the result.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 
 import numpy as np
 
-from hlo.evaluator.conversion import convert
 from hlo.evaluator.elementwise import function_of
-from hlo.evaluator.kernels import Array, Function, Kernel, Machine, Rule, sealed
+from hlo.evaluator.kernels import Array, Kernel, Machine, Rule, sealed
+from hlo.evaluator.mapping import as_type, by_element
 from hlo.graph import HloComputation, HloInstruction
 from hlo.literal import Value
 from hlo.opcode import Opcode
 from hlo.primitive_type import PrimitiveType
-from hlo.shape import ArrayShape, TupleShape
+from hlo.shape import ArrayShape, Shape, TupleShape, leaves
 
 _PLAIN = frozenset(
     {Opcode.ADD, Opcode.MULTIPLY, Opcode.MAXIMUM, Opcode.MINIMUM, Opcode.AND, Opcode.OR, Opcode.XOR}
@@ -69,23 +68,22 @@ def _reduce(inst: HloInstruction, machine: Machine) -> Kernel:
         combine = _combiner(opcode, source.element_type)
         return lambda x, initial: combine(_with_initial(rows(x), initial))
 
-    # The reducer may take other precisions than it is given: (accumulators…, elements…).
-    takes = [parameter.array_shape.element_type for parameter in computation.parameters]
-    gets = [operand.array_shape.element_type for operand in (*operands[count:], *operands[:count])]
-    casts = list(zip(gets, takes, strict=True))
-    function = machine.function(computation)
+    # The reducer may take and give other precisions than it is given: (accumulators…, elements…).
+    function = by_element(computation, machine)
+    gives = leaf_types(computation.root.shape)
     result_is_tuple = isinstance(inst.shape, TupleShape)
+    width = math.prod(dimensions)
 
     def reduce(*values: Array) -> Value:
-        taken = [_as(x, *cast) for x, cast in zip((*values[count:], *values[:count]), casts, strict=True)]
-        results = _one_by_one(function, taken[:count], [rows(x) for x in taken[count:]])
-        return results if result_is_tuple else results[0]
+        columns = [rows(x).reshape((steps, width)) for x in values[:count]]
+        initials = [np.full(width, x) for x in values[count:]]
+        results = tuple(as_type(x, t) for x, t in zip(initials, gives, strict=True))
+        for step in range(steps):
+            results = function([*results, *[column[step] for column in columns]])
+        shaped = tuple(sealed(result.reshape(dimensions)) for result in results)
+        return shaped if result_is_tuple else shaped[0]
 
     return reduce
-
-
-def _as(array: Array, source: PrimitiveType, target: PrimitiveType) -> Array:
-    return array if source is target else sealed(convert(array[None], source, target)[0, ...])
 
 
 def _with_initial(rows: Array, initial: Array) -> Array:
@@ -129,28 +127,13 @@ def _combiner(opcode: Opcode, element_type: PrimitiveType) -> Kernel:
     return extreme if opcode in _EXTREMES else accumulate
 
 
-def _one_by_one(function: Function, initials: list[Array], columns: list[Array]) -> tuple[Array, ...]:
-    """The general case: `function` of the accumulators and the elements, for each output element by itself."""
-    steps, *dimensions = columns[0].shape
-    width = math.prod(dimensions)
-    flat = [column.reshape((steps, width)) for column in columns]
-    results = [np.empty(width, initial.dtype) for initial in initials]
-    for at in range(width):
-        accumulators: Sequence[Value] = initials
-        for step in range(steps):
-            value = function([*accumulators, *[column[step, at, ...] for column in flat]])
-            accumulators = value if isinstance(value, tuple) else (value,)
-        for result, accumulator in zip(results, accumulators, strict=True):
-            result[at] = accumulator
-    return tuple(sealed(result.reshape(dimensions)) for result in results)
+def leaf_types(shape: Shape) -> list[PrimitiveType]:
+    """The element types of an array, or of the arrays of a flat tuple."""
+    return [leaf.element_type for _, leaf in leaves(shape) if isinstance(leaf, ArrayShape)]
 
 
 RULES: dict[Opcode, Rule] = {Opcode.REDUCE: _reduce}
 
 GAPS: dict[Opcode, str] = {
-    Opcode.REDUCE_WINDOW: "the IR does not model windows",
-    Opcode.SELECT_AND_SCATTER: "the IR does not model windows",
-    Opcode.SORT: "the IR does not model the sorted dimension and is_stable",
     Opcode.SCAN: "the IR does not model num_carries and is_reverse",
-    Opcode.TOPK: "the IR does not model k and largest",
 }

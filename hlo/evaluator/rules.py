@@ -6,17 +6,35 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import TypeVar
 
-from hlo.evaluator import contraction, control, dynamic, elementwise, indexing, reduction, shape
+from hlo.evaluator import (
+    batch_norm,
+    contraction,
+    control,
+    convolution,
+    dynamic,
+    elementwise,
+    gather_scatter,
+    indexing,
+    linalg,
+    mapping,
+    random_bits,
+    reduction,
+    shape,
+    sort,
+    windows,
+)
 from hlo.evaluator.kernels import Rule
 from hlo.opcode import SPECS, Family, Opcode
 
 T = TypeVar("T")
 
-_FAMILIES = (elementwise, shape, indexing, reduction, contraction, control, dynamic)
-_WITHOUT_RULES = {
-    Family.LINALG: "not in scope: linear algebra and normalisation are not what the passes rewrite",
-    Family.COLLECTIVE: "not in scope: one device has nothing to exchange, and transfers have no value",
-}
+_RULES = (
+    *(elementwise.RULES, mapping.RULES, shape.RULES, indexing.RULES, gather_scatter.RULES),
+    *(reduction.RULES, windows.RULES, sort.RULES, contraction.RULES, convolution.RULES),
+    *(linalg.RULES, batch_norm.RULES, control.RULES, random_bits.RULES, dynamic.RULES),
+)
+_GAPS = (elementwise.GAPS, reduction.GAPS, contraction.GAPS, control.GAPS)
+_COLLECTIVE = "not in scope: one device has nothing to exchange, and transfers have no value"
 
 
 def merged(maps: tuple[Mapping[Opcode, T], ...]) -> Mapping[Opcode, T]:
@@ -29,11 +47,8 @@ def merged(maps: tuple[Mapping[Opcode, T], ...]) -> Mapping[Opcode, T]:
     return MappingProxyType(result)
 
 
-RULES: Mapping[Opcode, Rule] = merged(tuple(family.RULES for family in _FAMILIES))
+RULES: Mapping[Opcode, Rule] = merged(_RULES)
 
 GAPS: Mapping[Opcode, str] = merged(
-    (
-        *(family.GAPS for family in _FAMILIES),
-        {op: _WITHOUT_RULES[spec.family] for op, spec in SPECS.items() if spec.family in _WITHOUT_RULES},
-    )
+    (*_GAPS, {op: _COLLECTIVE for op, spec in SPECS.items() if spec.family is Family.COLLECTIVE})
 )

@@ -12,6 +12,7 @@ from hlo.evaluator.conversion import bitcast_convert
 from hlo.evaluator.kernels import Array, Kernel, Machine, Rule, identity, sealed
 from hlo.evaluator.limits import UnsupportedType
 from hlo.graph import HloInstruction
+from hlo.interchange.shapes import minor_to_major
 from hlo.opcode import Opcode
 
 
@@ -61,12 +62,23 @@ def _bitcast(inst: HloInstruction, machine: Machine) -> Kernel:
     if source == target and source.layout == target.layout:
         return identity
     if source.layout is not None or target.layout is not None:
-        raise UnsupportedOpcode(str(inst.opcode), "evaluator (a bitcast between layouts)")
+        return _relayout(inst)
     if source.element_type is target.element_type:
         return _reshape(inst, machine)
     if min(source.element_type.bit_width, target.element_type.bit_width) < 8:
         raise UnsupportedType(inst.opcode, target.element_type)
     return lambda x: sealed(bitcast_convert(x, target.element_type.numpy, target.dimensions))
+
+
+def _relayout(inst: HloInstruction) -> Kernel:
+    """A bitcast between layouts: the elements keep their places in memory, and get other indices."""
+    source, target = inst.operand(0).array_shape, inst.array_shape
+    if source.element_type is not target.element_type:
+        raise UnsupportedOpcode(str(inst.opcode), "evaluator (a bitcast between layouts and types)")
+    in_memory, order = minor_to_major(source)[::-1], minor_to_major(target)[::-1]
+    sizes = [target.dimensions[d] for d in order]
+    back = sorted(range(target.rank), key=order.__getitem__)
+    return lambda x: sealed(x.transpose(in_memory).reshape(sizes).transpose(back))
 
 
 def _transpose(inst: HloInstruction, _machine: Machine) -> Kernel:
@@ -126,5 +138,3 @@ RULES: dict[Opcode, Rule] = {
     Opcode.CONCATENATE: _concatenate,
     Opcode.PAD: _pad,
 }
-
-GAPS: dict[Opcode, str] = {}

@@ -46,7 +46,8 @@ class Evaluator:
 
     The module must be clean to the verifier, and must not change while the evaluator is in use. `observer` is
     called after each executed instruction, parameters, constants and those of called computations included, with
-    the instruction, its operands' values and its own.
+    the instruction, its operands' values and its own. Of what is applied element by element (by map, reduce, scatter,
+    sort, …) it may see nothing: see `mapping`.
     """
 
     def __init__(

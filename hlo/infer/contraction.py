@@ -20,7 +20,7 @@ from hlo.primitive_type import PrimitiveType
 from hlo.shape import ArrayShape, Shape
 
 
-def _element_type(left: ArrayShape, right: ArrayShape, declared: Shape | None) -> PrimitiveType:
+def product_type(left: ArrayShape, right: ArrayShape, declared: Shape | None) -> PrimitiveType:
     """The declared type, where it is no narrower than integral operands; otherwise that of the operands.
 
     Source: `MaybeUpcast` upstream.
@@ -69,7 +69,7 @@ def _dot(
             *(left.is_dynamic_dimension(d) for d in from_left),
             *(right.is_dynamic_dimension(d) for d in right_free),
         )
-    element_type = _element_type(left, right, declared)
+    element_type = product_type(left, right, declared)
     return result(element_type, sizes, flags, declared)
 
 

@@ -8,7 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from hlo.attributes import Attributes, ConstantValue, ParameterNumber, TupleIndex
+from hlo.attributes import (
+    Attributes,
+    ConstantValue,
+    FusionKind,
+    ParameterNumber,
+    RandomAlgorithm,
+    TupleIndex,
+)
 from hlo.infer.common import Rule, ShapeError, Signature, array, declared_array, expect, merge_flags
 from hlo.literal import Token, Value, value_shape
 from hlo.opcode import Opcode
@@ -17,6 +24,9 @@ from hlo.shape import ArrayShape, Shape, TokenShape, TupleShape, compatible, lea
 
 PRED_SCALAR = ArrayShape(PrimitiveType.PRED)
 INDEX_SCALAR = ArrayShape(PrimitiveType.S32)
+
+FUSION_KINDS = ("kLoop", "kInput", "kOutput", "kCustom")
+RANDOM_ALGORITHMS = ("rng_default", "rng_three_fry", "rng_philox")
 
 
 def _declared(declared: Shape | None) -> Shape:
@@ -104,6 +114,15 @@ def _call(operands: Sequence[Shape], _a: Attributes, called: Sequence[Signature]
     return called[0].result
 
 
+def _fusion(
+    operands: Sequence[Shape], attributes: Attributes, called: Sequence[Signature], declared: Shape | None
+) -> Shape:
+    kind = expect(attributes, FusionKind).kind
+    if kind not in FUSION_KINDS:
+        raise ShapeError(f"fusion kind {kind!r} is none of {', '.join(FUSION_KINDS)}")
+    return _call(operands, attributes, called, declared)
+
+
 def _while(operands: Sequence[Shape], _a: Attributes, called: Sequence[Signature], _d: Shape | None) -> Shape:
     """The result is the initial value's shape, flags included."""
     body, condition = called
@@ -145,6 +164,25 @@ def _custom_call(
     return _declared(declared)
 
 
+def _rng_bit_generator(
+    operands: Sequence[Shape], attributes: Attributes, _c: Sequence[Signature], declared: Shape | None
+) -> Shape:
+    """A state gives the next state and the declared array of random bits."""
+    algorithm = expect(attributes, RandomAlgorithm).algorithm
+    if algorithm not in RANDOM_ALGORITHMS:
+        raise ShapeError(f"algorithm {algorithm!r} is none of {', '.join(RANDOM_ALGORITHMS)}")
+    shape = _declared(declared)
+    if not isinstance(shape, TupleShape) or len(shape.elements) != 2:
+        raise ShapeError(f"declared {shape}, not the next state and the bits")
+    state = array(operands[0])
+    if not state.element_type.is_unsigned:
+        raise ShapeError(f"the state {state} is not unsigned")
+    bits = array(shape.elements[1])
+    if not (bits.element_type.is_integral or bits.element_type.is_float):
+        raise ShapeError(f"random bits do not make {bits.element_type.text}")
+    return TupleShape((state, bits))
+
+
 def _first_operand(
     operands: Sequence[Shape], _a: Attributes, _c: Sequence[Signature], _d: Shape | None
 ) -> Shape:
@@ -172,10 +210,11 @@ RULES: dict[Opcode, Rule] = {
     Opcode.TUPLE: _tuple,
     Opcode.GET_TUPLE_ELEMENT: _get_tuple_element,
     Opcode.CALL: _call,
-    Opcode.FUSION: _call,
+    Opcode.FUSION: _fusion,
     Opcode.WHILE: _while,
     Opcode.CONDITIONAL: _conditional,
     Opcode.CUSTOM_CALL: _custom_call,
+    Opcode.RNG_BIT_GENERATOR: _rng_bit_generator,
     Opcode.OPTIMIZATION_BARRIER: _first_operand,
     Opcode.DOMAIN: _first_operand,
     Opcode.AFTER_ALL: _after_all,

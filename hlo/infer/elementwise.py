@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from hlo.attributes import Attributes, Comparison, Dimensions
+from hlo.attributes import Attributes, Comparison, Dimensions, ReducedPrecision
 from hlo.infer.common import (
     Rule,
     ShapeError,
@@ -151,6 +151,10 @@ def _bitcast_convert(
     shape = array(operands[0])
     new_type = declared_array(declared).element_type
     old, new = shape.element_type.bit_width, new_type.bit_width
+    if PrimitiveType.PRED in (shape.element_type, new_type) and shape.element_type is not new_type:
+        raise ShapeError(
+            f"{shape.element_type.text} and {new_type.text}: a pred counts 1 bit but is stored in 8"
+        )
     if shape.element_type.is_complex is not new_type.is_complex:
         raise ShapeError(f"{shape.element_type.text} and {new_type.text}: only one of them is complex")
     if old == new:
@@ -164,6 +168,33 @@ def _bitcast_convert(
     if shape.dimensions[-1:] != (ratio,) or shape.is_dynamic_dimension(shape.rank - 1):
         raise ShapeError(f"the last dimension of {shape} is not {ratio}, the ratio of {new} and {old} bits")
     return ArrayShape(new_type, shape.dimensions[:-1], shape.dynamic[:-1])
+
+
+def _stochastic_convert(
+    operands: Sequence[Shape], _a: Attributes, _c: Sequence[Signature], declared: Shape | None
+) -> Shape:
+    """Floats and as many random bits, unsigned. Source: `InferStochasticConvertShape` upstream."""
+    shape, bits = array(operands[0]), array(operands[1])
+    _check_type(shape, FLOAT)
+    if not bits.element_type.is_unsigned or bits.element_type.bit_width != shape.element_type.bit_width:
+        raise ShapeError(f"{bits} are not random bits for {shape}")
+    if bits.dimensions != shape.dimensions:
+        raise ShapeError(f"operands differ in dimensions: {shape} and {bits}")
+    to = declared_array(declared).element_type
+    if not (to.is_signed or to.is_float):
+        raise ShapeError(f"a stochastic conversion does not give {to.text}")
+    return with_element_type(shape, to, declared)
+
+
+def _reduce_precision(
+    operands: Sequence[Shape], attributes: Attributes, _c: Sequence[Signature], _d: Shape | None
+) -> Shape:
+    shape = array(operands[0])
+    _check_type(shape, FLOAT)
+    format_ = expect(attributes, ReducedPrecision)
+    if format_.exponent_bits < 1 or format_.mantissa_bits < 0:
+        raise ShapeError(f"e{format_.exponent_bits}m{format_.mantissa_bits} is no format of a float")
+    return shape
 
 
 def _copy(operands: Sequence[Shape], _a: Attributes, _c: Sequence[Signature], _d: Shape | None) -> Shape:
@@ -260,6 +291,7 @@ RULES: dict[Opcode, Rule] = {
     Opcode.CONVERT: _convert,
     Opcode.BITCAST_CONVERT: _bitcast_convert,
     Opcode.COPY: _copy,
-    Opcode.REDUCE_PRECISION: _FLOAT,
+    Opcode.REDUCE_PRECISION: _reduce_precision,
+    Opcode.STOCHASTIC_CONVERT: _stochastic_convert,
     Opcode.MAP: _map,
 }

@@ -7,7 +7,21 @@ from types import MappingProxyType
 
 from hlo.attributes import NONE, Attributes
 from hlo.graph import HloComputation
-from hlo.infer import contraction, control, dynamic, elementwise, indexing, reduction, shape
+from hlo.infer import (
+    batch_norm,
+    contraction,
+    control,
+    convolution,
+    dynamic,
+    elementwise,
+    gather_scatter,
+    indexing,
+    linalg,
+    reduction,
+    shape,
+    sorting,
+    windows,
+)
 from hlo.infer.common import Rule, ShapeError, Signature
 from hlo.opcode import SPECS, Opcode
 from hlo.shape import Shape
@@ -27,13 +41,18 @@ RULES = merge(
     elementwise.RULES,
     shape.RULES,
     indexing.RULES,
+    gather_scatter.RULES,
     reduction.RULES,
+    windows.RULES,
+    sorting.RULES,
     contraction.RULES,
+    convolution.RULES,
     control.RULES,
     dynamic.RULES,
+    linalg.RULES,
+    batch_norm.RULES,
 )
 
-_WINDOW = "its window and dimension numbers are not modelled"
 _NUMBERS = "its dimension numbers are not modelled"
 _OPTIONS = "its options are not modelled"
 _DEVICES = "its result depends on device groups, which are not modelled"
@@ -52,19 +71,12 @@ GAPS: Mapping[Opcode, str] = MappingProxyType(
         Opcode.ASYNC_DONE: _ASYNC,
         Opcode.ASYNC_START: _ASYNC,
         Opcode.ASYNC_UPDATE: _ASYNC,
-        Opcode.BATCH_NORM_GRAD: _OPTIONS,
-        Opcode.BATCH_NORM_INFERENCE: _OPTIONS,
-        Opcode.BATCH_NORM_TRAINING: _OPTIONS,
-        Opcode.CHOLESKY: _OPTIONS,
         Opcode.COLLECTIVE_BROADCAST: _DEVICES,
         Opcode.COLLECTIVE_PERMUTE: _DEVICES,
         Opcode.COLLECTIVE_PERMUTE_DONE: _ASYNC,
         Opcode.COLLECTIVE_PERMUTE_START: _ASYNC,
-        Opcode.CONVOLUTION: _WINDOW,
         Opcode.COPY_DONE: _ASYNC,
         Opcode.COPY_START: _ASYNC,
-        Opcode.FFT: _OPTIONS,
-        Opcode.GATHER: _NUMBERS,
         Opcode.INFEED: _OUTSIDE,
         Opcode.OUTFEED: _OUTSIDE,
         Opcode.PARTITION_ID: _OUTSIDE,
@@ -73,21 +85,13 @@ GAPS: Mapping[Opcode, str] = MappingProxyType(
         Opcode.RECV: _OUTSIDE,
         Opcode.RECV_DONE: _OUTSIDE,
         Opcode.REDUCE_SCATTER: _DEVICES,
-        Opcode.REDUCE_WINDOW: _WINDOW,
         Opcode.REPLICA_ID: _OUTSIDE,
         Opcode.RNG: _OUTSIDE,
-        Opcode.RNG_BIT_GENERATOR: _OPTIONS,
         Opcode.RNG_GET_AND_UPDATE_STATE: _OUTSIDE,
         Opcode.SCALED_DOT: _NUMBERS,
         Opcode.SCAN: _OPTIONS,
-        Opcode.SCATTER: _NUMBERS,
-        Opcode.SELECT_AND_SCATTER: _WINDOW,
         Opcode.SEND: _OUTSIDE,
         Opcode.SEND_DONE: _OUTSIDE,
-        Opcode.SORT: _OPTIONS,
-        Opcode.STOCHASTIC_CONVERT: _OPTIONS,
-        Opcode.TOPK: _OPTIONS,
-        Opcode.TRIANGULAR_SOLVE: _OPTIONS,
     }
 )
 

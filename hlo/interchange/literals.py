@@ -11,7 +11,7 @@ from typing import Any, Final
 import numpy as np
 
 from hlo.errors import InvalidInput
-from hlo.interchange.schema import LiteralProto
+from hlo.interchange.schema import LiteralProto, serialize
 from hlo.interchange.shapes import minor_to_major, read_shape, shape_bytes
 from hlo.interchange.wire import fields, tagged, varint
 from hlo.literal import TOKEN, Token, Value
@@ -26,6 +26,7 @@ _NUMBER: Final[dict[PrimitiveType, int]] = {
     kind: _BY_NAME["preds" if kind is PrimitiveType.PRED else f"{kind.text}s"].number
     for kind in PrimitiveType
 }
+_FEW: Final = 64  # integers up to which making a message costs more than it saves
 _VARINTS: Final = frozenset({PrimitiveType.S32, PrimitiveType.S64, PrimitiveType.U32, PrimitiveType.U64})
 
 
@@ -115,7 +116,10 @@ def _write_array(value: Array, shape: ArrayShape) -> bytes:
     if shape.layout:
         value = value.transpose(minor_to_major(shape)[::-1])
     if kind in _VARINTS:
-        data = b"".join(map(varint, value.ravel().tolist()))
+        numbers = value.ravel().tolist()
+        if len(numbers) > _FEW:
+            return serialize(LiteralProto(**{f"{kind.text}s": numbers}))
+        data = b"".join(map(varint, numbers))
     else:
         data = (_clean(value) if kind.bit_width < 8 else value).tobytes()
     return tagged(_NUMBER[kind], data) if data else b""

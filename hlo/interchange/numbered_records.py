@@ -16,6 +16,7 @@ from hlo.attributes import (
     FftKind,
     FusionKind,
     GatherDimensions,
+    RandomAlgorithm,
     ReducedPrecision,
     ScatterDimensions,
     SortDimension,
@@ -31,6 +32,7 @@ from hlo.interchange.record import Record
 R = TypeVar("R", bound=Attributes)
 
 _FFT_TYPES: Final = ("FFT", "IFFT", "RFFT", "IRFFT")
+_RANDOM_ALGORITHMS: Final = ("rng_default", "rng_three_fry", "rng_philox")
 _TRANSPOSES: Final = ("", "NO_TRANSPOSE", "TRANSPOSE", "ADJOINT")
 
 
@@ -164,6 +166,14 @@ def _fill_triangular_solve(proto: Any, solve: TriangularSolveOptions) -> None:
     options.transpose_a = _TRANSPOSES.index(solve.transpose_a)
 
 
+def _read_random(proto: Any, _operands: Sequence[HloInstruction]) -> Attributes:
+    return RandomAlgorithm(_named(_RANDOM_ALGORITHMS, proto.rng_algorithm))
+
+
+def _fill_random(proto: Any, random: RandomAlgorithm) -> None:
+    proto.rng_algorithm = _RANDOM_ALGORITHMS.index(random.algorithm)
+
+
 def _named(names: Sequence[str], number: int) -> str:
     if not 0 <= number < len(names):
         raise InvalidInput(f"{number} stands for none of {', '.join(filter(None, names))}")
@@ -195,6 +205,7 @@ NUMBERED_RECORDS: Final = MappingProxyType[type[Attributes], Record](
         CholeskyOptions: _field_by_field(CholeskyOptions, "cholesky_options"),
         TopKOptions: _field_by_field(TopKOptions),
         BatchNormOptions: _field_by_field(BatchNormOptions),
+        RandomAlgorithm: Record(("rng_algorithm",), _read_random, _fill_random),
         ReducedPrecision: _field_by_field(ReducedPrecision),
         FusionKind: _field_by_field(FusionKind, renamed={"kind": "fusion_kind"}),
     }

@@ -15,12 +15,19 @@ from hlo import (
     same_bits,
 )
 from hlo.attributes import (
+    BatchNormOptions,
     Comparison,
+    ConvolutionDimensions,
     Dimensions,
     DotDimensions,
+    GatherDimensions,
     PaddingConfig,
+    ScatterDimensions,
     SliceBounds,
     SliceSizes,
+    TriangularSolveOptions,
+    Window,
+    WindowDimension,
 )
 from hlo.builder import Builder
 from hlo.infer import ShapeError
@@ -88,6 +95,58 @@ def test_every_method_builds_what_it_says(module: HloModule, b: Builder) -> None
     }
     b.computation.set_root(b.tuple_(*built))
     assert {inst: (str(inst.shape), inst.opcode.value) for inst in built} == built
+    assert verify(module) == []
+
+
+def test_windows_sorts_and_indexed_reads_are_built(module: HloModule, b: Builder) -> None:
+    x, value = b.parameter(0, f32(8, 4)), b.constant(0, F32)
+    rows, updates = b.parameter(1, ArrayShape(S32, (3,))), b.parameter(2, f32(3, 4))
+    add = callee(module, "add", (f32(), f32()), Opcode.ADD).computation
+    less = Builder(module.add_computation("less"))
+    less.computation.set_root(less.compare(less.parameter(0, f32()), less.parameter(1, f32()), "LT"))
+    pairs = Window((WindowDimension(2, stride=2), WindowDimension(1)))
+    source = b.reduce_window(add, [x], [value], pairs)
+    built: dict[HloInstruction, tuple[str, str]] = {
+        source: ("f32[4,4]", "reduce-window"),
+        b.select_and_scatter(less.computation, add, x, source, value, pairs): (
+            "f32[8,4]",
+            "select-and-scatter",
+        ),
+        b.sort(less.computation, [x], 1, is_stable=True): ("f32[8,4]", "sort"),
+        b.topk(x, 2, largest=False): ("(f32[8,2], s32[8,2])", "topk"),
+        b.gather(x, rows, GatherDimensions((1,), (0,), (0,), 1, (1, 4))): ("f32[3,4]", "gather"),
+        b.scatter(add, [x], rows, [updates], ScatterDimensions((1,), (0,), (0,), 1)): ("f32[8,4]", "scatter"),
+        b.reduce_precision(x, 5, 10): ("f32[8,4]", "reduce-precision"),
+        b.fusion(add, value, value, kind="kInput"): ("f32[]", "fusion"),
+    }
+    assert {inst: (str(inst.shape), inst.opcode.value) for inst in built} == built
+    b.computation.set_root(b.tuple_(*built))
+    assert verify(module) == []
+
+
+def test_linear_algebra_is_built(module: HloModule, b: Builder) -> None:
+    x, each = b.parameter(0, f32(2, 3, 3)), b.parameter(1, f32(3))
+    image, kernel = b.parameter(2, f32(2, 3, 5)), b.parameter(3, f32(4, 3, 2))
+    numbers = ConvolutionDimensions((WindowDimension(2),), 0, 1, (2,), 1, 0, (2,), 0, 1, (2,))
+    wide, options = ArrayShape(PrimitiveType.F64, (2, 4, 4)), BatchNormOptions(0.1, 1)
+    built: dict[HloInstruction, tuple[str, str]] = {
+        b.convolution(image, kernel, numbers): ("f32[2,4,4]", "convolution"),
+        b.convolution(image, kernel, numbers, shape=wide): ("f64[2,4,4]", "convolution"),
+        b.fft(x, "RFFT", (3,)): ("c64[2,3,2]", "fft"),
+        b.cholesky(x, lower=True): ("f32[2,3,3]", "cholesky"),
+        b.triangular_solve(x, x, TriangularSolveOptions(left_side=True)): ("f32[2,3,3]", "triangular-solve"),
+        b.batch_norm_training(x, each, each, options): (
+            "(f32[2,3,3], f32[3], f32[3])",
+            "batch-norm-training",
+        ),
+        b.batch_norm_inference(x, each, each, each, each, options): ("f32[2,3,3]", "batch-norm-inference"),
+        b.batch_norm_grad(x, each, each, each, x, options): (
+            "(f32[2,3,3], f32[3], f32[3])",
+            "batch-norm-grad",
+        ),
+    }
+    assert {inst: (str(inst.shape), inst.opcode.value) for inst in built} == built
+    b.computation.set_root(b.tuple_(*built))
     assert verify(module) == []
 
 

@@ -101,3 +101,27 @@ def test_an_instruction_is_found_by_its_name() -> None:
     assert module.find_instruction("call.2") in found["main"].instructions
     assert module.find_instruction("nothing") is None
     assert module.instruction_count == sum(len(c) for c in found.values())
+
+
+def test_a_module_can_become_another() -> None:
+    module, _ = diamond()
+    other = HloModule("n")
+    entry = calling(other, "solo")
+    other.set_entry_computation(entry)
+    other.carried = b"rest"
+    before = structure(other)
+    module.assign(other)
+    assert structure(module) == before
+    assert entry.module is module
+    assert entry.is_entry
+    assert module.add_computation("solo").name == "solo.1"
+    assert not other.computations
+    assert not other.has_entry
+    assert other.add_computation("solo").name == "solo"
+
+
+def test_a_module_that_becomes_itself_stays() -> None:
+    module, _ = diamond()
+    before = structure(module)
+    module.assign(module)
+    assert structure(module) == before

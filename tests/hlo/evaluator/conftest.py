@@ -6,7 +6,19 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hlo import ArrayShape, HloInstruction, HloModule, Opcode, Shape, Token, TupleShape, Value, value_shape
+from hlo import (
+    ArrayShape,
+    HloComputation,
+    HloInstruction,
+    HloModule,
+    Opcode,
+    PrimitiveType,
+    Shape,
+    Token,
+    TupleShape,
+    Value,
+    value_shape,
+)
 from hlo.attributes import NONE, Attributes
 from hlo.builder import Builder
 from hlo.evaluator import evaluate
@@ -32,21 +44,27 @@ def _check(value: Value, shape: Shape, name: str) -> None:
 
 
 @pytest.fixture(scope="session")
-def apply() -> Callable[..., np.ndarray]:
-    """`apply(opcode, *operands, attributes=…, shape=…)`: the value of one instruction, its form checked."""
+def apply() -> Callable[..., Any]:
+    """`apply(opcode, *operands, attributes=…, shape=…, called=…)`: the value of one instruction, its form checked.
+
+    What is called is given as functions that add it to the module.
+    """
 
     def run(
-        opcode: Opcode, *operands: Value, attributes: Attributes = NONE, shape: Shape | None = None
-    ) -> np.ndarray:
+        opcode: Opcode,
+        *operands: Value,
+        attributes: Attributes = NONE,
+        shape: Shape | None = None,
+        called: Sequence[Callable[[HloModule], HloComputation]] = (),
+    ) -> Any:
         module = HloModule("one")
+        callees = [add(module) for add in called]
         entry = module.add_computation("entry")
         module.set_entry_computation(entry)
         builder = Builder(entry)
         parameters = [builder.parameter(i, value_shape(x)) for i, x in enumerate(operands)]
-        entry.set_root(builder.op(opcode, *parameters, attributes=attributes, shape=shape))
-        value = evaluate(module, operands, observer=check_form)
-        assert isinstance(value, np.ndarray)
-        return value
+        entry.set_root(builder.op(opcode, *parameters, attributes=attributes, shape=shape, called=callees))
+        return evaluate(module, operands, observer=check_form)
 
     return run
 
@@ -59,3 +77,22 @@ def run_text() -> Callable[..., Any]:
         return evaluate(read_text(f"HloModule m\n{text}"), inputs, observer=check_form)
 
     return run
+
+
+@pytest.fixture(scope="session")
+def scalars() -> Callable[..., Callable[[HloModule], HloComputation]]:
+    """`scalars(type, make, count=2)`: adds the computation of `count` scalars that `make(builder, *them)` builds."""
+
+    def adds(
+        element_type: PrimitiveType, make: Callable[..., HloInstruction], count: int = 2
+    ) -> Callable[[HloModule], HloComputation]:
+        def add(module: HloModule) -> HloComputation:
+            computation = module.add_computation("scalars")
+            builder = Builder(computation)
+            parameters = [builder.parameter(i, ArrayShape(element_type)) for i in range(count)]
+            computation.set_root(make(builder, *parameters))
+            return computation
+
+        return add
+
+    return adds

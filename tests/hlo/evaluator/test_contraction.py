@@ -71,6 +71,15 @@ def test_the_product_of_a_slice_is_the_slice_of_the_product(apply, t: PrimitiveT
     assert same_bits(apply(Opcode.DOT, x.T, y.T, attributes=transposed), whole)
 
 
+def test_a_complex_product_does_not_depend_on_how_its_operands_lie_in_memory(apply) -> None:
+    angles = np.linspace(0, 6, 401)
+    x = np.exp(1j * angles).astype(np.complex64)[:, None]
+    x.setflags(write=False)  # a writable view would be copied on the way in
+    y = np.array([[0.7 - 1j]], np.complex64)
+    whole = apply(Opcode.DOT, x, y, attributes=MATRIX)
+    assert same_bits(apply(Opcode.DOT, x[::-1], y, attributes=MATRIX), whole[::-1])
+
+
 def test_narrow_floats_are_added_in_f32(apply) -> None:
     # 256 + 1 + 1 in BF16 would stay at 256
     x = np.array([[256, 1, 1]]).astype(BF16.numpy)

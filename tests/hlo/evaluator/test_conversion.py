@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hlo import ArrayShape, Opcode, PrimitiveType, UnsupportedOpcode, same_bits
-from hlo.evaluator import UnsupportedType
+from hlo import ArrayShape, HloModule, Opcode, PrimitiveType, UnsupportedOpcode, same_bits
+from hlo.evaluator import UnsupportedType, evaluate
 
 INTEGERS = [t for t in PrimitiveType if t.is_integral]
 WIDE_INTEGERS = [t for t in INTEGERS if t.bit_width >= 8]
@@ -183,9 +183,14 @@ def test_a_nan_keeps_its_bits(apply) -> None:
     )
 
 
-def test_a_byte_that_is_no_truth_value_is_refused(apply) -> None:
+def test_a_byte_that_is_no_truth_value_is_refused() -> None:
+    module = HloModule("m")
+    entry = module.add_computation("entry")  # without a builder, which would refuse it first
+    byte = entry.add_parameter(0, ArrayShape(PrimitiveType.U8, (1,)))
+    entry.set_root(entry.add(Opcode.BITCAST_CONVERT, ArrayShape(PrimitiveType.PRED, (1,)), [byte]))
+    module.set_entry_computation(entry)
     with pytest.raises(UnsupportedOpcode, match="bitcast-convert on pred") as error:
-        apply(Opcode.BITCAST_CONVERT, np.array([2], np.uint8), shape=ArrayShape(PrimitiveType.PRED, (1,)))
+        evaluate(module, [np.array([2], np.uint8)])
     assert isinstance(error.value, UnsupportedType)
     assert error.value.element_type is PrimitiveType.PRED
 

@@ -4,7 +4,15 @@ import numpy as np
 import pytest
 
 from hlo import TOKEN, Literal, PrimitiveType, Value, scalar
-from hlo.attributes import ConstantValue, ParameterNumber, TupleIndex
+from hlo.attributes import (
+    NONE,
+    Attributes,
+    ConstantValue,
+    FusionKind,
+    ParameterNumber,
+    RandomAlgorithm,
+    TupleIndex,
+)
 
 Infer = Callable[..., str]
 
@@ -56,11 +64,35 @@ def test_tuples_are_made_and_taken_apart(infer: Infer, refusal: Infer) -> None:
         assert refusal("get-tuple-element", source, attributes=TupleIndex(index))
 
 
-@pytest.mark.parametrize("opcode", ["call", "fusion"])
-def test_a_call_gives_what_its_callee_gives(infer: Infer, refusal: Infer, opcode: str) -> None:
-    assert infer(opcode, "f32[<=2]", "s32[]", called=["(f32[2], s32[]) -> pred[3]"]) == "pred[3]"
+@pytest.mark.parametrize(("opcode", "attributes"), [("call", NONE), ("fusion", FusionKind("kLoop"))])
+def test_a_call_gives_what_its_callee_gives(
+    infer: Infer, refusal: Infer, opcode: str, attributes: Attributes
+) -> None:
+    called, gives = ["(f32[2], s32[]) -> pred[3]"], "pred[3]"
+    assert infer(opcode, "f32[<=2]", "s32[]", attributes=attributes, called=called) == gives
     for operands in ((), ("f32[2]",), ("f32[2]", "s32[]", "s32[]"), ("f32[3]", "s32[]"), ("f16[2]", "s32[]")):
-        assert refusal(opcode, *operands, called=["(f32[2], s32[]) -> pred[3]"])
+        assert "parameter" in (
+            message := refusal(opcode, *operands, attributes=attributes, called=called)
+        ) or ("arguments" in message)
+
+
+def test_a_fusion_is_of_a_known_kind(refusal: Infer) -> None:
+    assert "none of kLoop" in refusal("fusion", attributes=FusionKind("kRound"), called=["() -> pred[]"])
+
+
+def test_random_bits_come_with_the_next_state(infer: Infer, refusal: Infer) -> None:
+    declared, default = "(u64[2], u32[4])", RandomAlgorithm("rng_default")
+    assert infer("rng-bit-generator", "u64[2]", attributes=default, declared=declared) == declared
+    assert infer("rng-bit-generator", "u64[3]", attributes=default, declared=declared) != declared
+    for state, shape in (
+        ("s64[2]", declared),
+        ("u64[2]", "u32[4]"),
+        ("u64[2]", "(u64[2], (u32[4]))"),
+        ("u64[2]", "(u64[2], pred[4])"),
+    ):
+        assert refusal("rng-bit-generator", state, attributes=default, declared=shape)
+    dice = RandomAlgorithm("dice")
+    assert "none of rng_default" in refusal("rng-bit-generator", "u64[2]", attributes=dice, declared=declared)
 
 
 def test_a_while_gives_its_initial_shape(infer: Infer) -> None:

@@ -2,7 +2,7 @@ from collections.abc import Callable
 
 import pytest
 
-from hlo.attributes import Comparison, Dimensions
+from hlo.attributes import UNMODELLED, Comparison, Dimensions, ReducedPrecision
 from hlo.infer import ShapeError
 from hlo.opcode import ELEMENTWISE_BINARY, ELEMENTWISE_UNARY, Opcode
 
@@ -192,3 +192,31 @@ def test_map_refuses(
     refusal: Infer, operands: tuple[str, ...], dimensions: tuple[int, ...], callee: str
 ) -> None:
     assert refusal("map", *operands, attributes=Dimensions(dimensions), called=[callee])
+
+
+def test_a_reduced_precision_is_a_format_of_floats(infer: Infer, refusal: Infer) -> None:
+    assert infer("reduce-precision", "bf16[<=2]", attributes=ReducedPrecision(1, 0)) == "bf16[<=2]"
+    for operand, exponent, mantissa in (("s32[2]", 5, 10), ("f32[2]", 0, 10), ("f32[2]", 5, -1)):
+        assert refusal("reduce-precision", operand, attributes=ReducedPrecision(exponent, mantissa))
+
+
+def test_a_stochastic_conversion_takes_as_many_random_bits(infer: Infer, refusal: Infer) -> None:
+    def convert(*operands: str, declared: str) -> str:
+        return infer("stochastic-convert", *operands, attributes=UNMODELLED, declared=declared)
+
+    assert convert("f32[2]", "u32[2]", declared="s8[2]") == "s8[2]"
+    assert convert("bf16[2]", "u16[2]", declared="f16[9]") == "f16[2]"
+    for value, bits, declared in (
+        ("s32[2]", "u32[2]", "s8[2]"),
+        ("f32[2]", "s32[2]", "s8[2]"),
+        ("f32[2]", "u16[2]", "s8[2]"),
+        ("f32[2]", "u32[3]", "s8[2]"),
+        ("f32[2]", "u32[2]", "u8[2]"),
+    ):
+        assert refusal("stochastic-convert", value, bits, attributes=UNMODELLED, declared=declared)
+
+
+def test_a_pred_has_no_bits_to_read(infer: Infer, refusal: Infer) -> None:
+    assert infer("bitcast-convert", "pred[2]", declared="pred[2]") == "pred[2]"
+    assert "pred" in refusal("bitcast-convert", "u8[2]", declared="pred[2]")
+    assert "pred" in refusal("bitcast-convert", "pred[2,4]", declared="f32[2]")
