@@ -13,10 +13,10 @@ from fuzz.generators.draft import Draft
 from fuzz.generators.features import Feature
 from fuzz.generators.layout import Layout
 from fuzz.generators.palette import combining
-from fuzz.generators.plan import Counting, Role, Twist
 from fuzz.generators.profile import Form
 from fuzz.generators.scope import Scope, mark
 from fuzz.generators.steps import write_step
+from fuzz.generators.vocabulary import Counting, Role, Twist
 from hlo import HloComputation, HloInstruction, Opcode, TupleShape
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fuzz.generators.features import Feature
 from fuzz.generators.palette import Lane, array_shape, combining, filled
-from fuzz.generators.plan import Source
+from fuzz.generators.vocabulary import Source
 from hlo import ArrayShape, HloComputation, HloInstruction, HloModule, Opcode, PrimitiveType, TupleShape
 from hlo.attributes import Ints
 from hlo.builder import Builder

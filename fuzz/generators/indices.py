@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
 from fuzz.generators.features import Feature
-from fuzz.generators.plan import Offset, Rest, Role, Spelling, Step
 from fuzz.generators.scope import Scope
+from fuzz.generators.vocabulary import Offset, Rest, Role, Spelling, Step
 from hlo import HloInstruction, Opcode, PrimitiveType
 from hlo.attributes import Ints
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from fuzz.generators.indices import INDICES_LENGTH, ROLES
 from fuzz.generators.palette import array_shape
-from fuzz.generators.plan import (
+from fuzz.generators.profile import Form
+from fuzz.generators.vocabulary import (
     INDEX_ROLES,
     Action,
     Loop,
@@ -17,7 +18,6 @@ from fuzz.generators.plan import (
     Twist,
     Update,
 )
-from fuzz.generators.profile import Form
 from hlo import ArrayShape
 from hlo.attributes import Ints
 

@@ -10,9 +10,9 @@ from fuzz.generators.draft import Draft
 from fuzz.generators.features import Feature
 from fuzz.generators.indices import offset_value
 from fuzz.generators.layout import Layout, step_sizes
-from fuzz.generators.plan import Counting, Loop, Role, Spelling, Twist
 from fuzz.generators.profile import Form
 from fuzz.generators.scope import Scope, mark
+from fuzz.generators.vocabulary import Counting, Loop, Role, Spelling, Twist
 from hlo import HloInstruction, Opcode
 
 _FORM_FEATURES = {

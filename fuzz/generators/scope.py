@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from fuzz.generators.draft import Draft
 from fuzz.generators.palette import Lane, filled
-from fuzz.generators.plan import Role
+from fuzz.generators.vocabulary import Role
 from hlo import HloInstruction, PrimitiveType
 from hlo.attributes import Ints
 from hlo.builder import Builder

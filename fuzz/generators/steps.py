@@ -6,8 +6,8 @@ from fuzz.generators.features import Feature
 from fuzz.generators.indices import start_index, start_indices
 from fuzz.generators.layout import step_sizes
 from fuzz.generators.palette import combining
-from fuzz.generators.plan import Action, Loop, Offset, Role, Sink, Spelling, Step, Target, Twist, Update
 from fuzz.generators.scope import Scope, mark
+from fuzz.generators.vocabulary import Action, Loop, Offset, Role, Sink, Spelling, Step, Target, Twist, Update
 from hlo import HloInstruction, Opcode
 from hlo.attributes import Ints
 

@@ -11,8 +11,9 @@ from fuzz.generators import DEFAULT, Form
 from fuzz.generators.draft import Draft
 from fuzz.generators.loops import write_loop
 from fuzz.generators.palette import LANES
-from fuzz.generators.plan import Action, Sink, Spelling, Twist, read_loop
+from fuzz.generators.plan import read_loop
 from fuzz.generators.tape import TAPE_BYTES, Tape
+from fuzz.generators.vocabulary import Action, Sink, Spelling, Twist
 from hlo.verify import verify
 
 T = TypeVar("T")
