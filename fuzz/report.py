@@ -117,7 +117,18 @@ def _printed(module: HloModule) -> list[str]:
     try:
         return write_text(module).strip("\n").splitlines()
     except HloFuzzError as error:  # a finding can be about a module that is broken
-        return [f"(cannot be printed: {error})"]
+        return [f"(jaxlib cannot print it: {error})", *_plainly_printed(module)]
+
+
+def _plainly_printed(module: HloModule) -> Iterator[str]:
+    """Every instruction as it stands, in whatever order, whether or not it makes sense."""
+    for computation in module.computations:
+        yield f"{computation.name} {{"
+        for inst in computation.instructions:
+            root = "ROOT " if computation.has_root and computation.root is inst else ""
+            operands = ", ".join(operand.name for operand in inst.operands)
+            yield f"  {root}{inst.name} = {inst.shape} {inst.opcode}({operands}), {inst.attributes}"
+        yield "}"
 
 
 def value_text(value: Value) -> str:

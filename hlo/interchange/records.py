@@ -203,7 +203,8 @@ RECORDS: Final = MappingProxyType[type[Attributes], Record](
 def attribute_bytes(attributes: Attributes, shape: Shape) -> bytes:
     """The serialised fields of a record, for an instruction of `shape`.
 
-    Raises IllegalRewrite for a constant whose value is not of that shape: a pass made it.
+    Raises IllegalRewrite for a constant whose value is not of that shape, and for fields that no proto can hold: a
+    pass made them.
     """
     if isinstance(attributes, ConstantValue):
         value = attributes.literal.value
@@ -216,5 +217,10 @@ def attribute_bytes(attributes: Attributes, shape: Shape) -> bytes:
 @lru_cache(_MANY)
 def _fields_of(attributes: Attributes) -> bytes:
     proto = HloInstructionProto()
-    RECORDS[type(attributes)].fill(proto, attributes)
+    try:
+        RECORDS[type(attributes)].fill(proto, attributes)
+    except (
+        ValueError
+    ) as error:  # beyond an int64, lists of unequal length, a name that the proto has no number for
+        raise IllegalRewrite(f"{attributes} cannot be written: {error}") from None
     return serialize(proto)

@@ -79,12 +79,13 @@ def test_a_long_program_is_shown_where_it_changed(case) -> None:
     assert "+   ROOT %y = s32[2]{0} abs(%v299)" in text
 
 
-def test_a_broken_module_is_told_and_not_printed(finding, case) -> None:
+def test_a_module_that_jaxlib_cannot_print_is_listed_as_it_stands(finding, case) -> None:
     broken = read_text(BEFORE)
     entry = broken.entry_computation
     entry.set_operands(entry.root, [entry.root])
     text = render_text(Finding("contracts", Kind.INVALID, "dce: x", 1, "dce", finding.before, broken), case)
-    assert "+ (cannot be printed: " in text
+    assert "+ (jaxlib cannot print it: cycle" in text
+    assert f"+   ROOT {entry.root.name} = {entry.root.shape} {entry.root.opcode}({entry.root.name})" in text
 
 
 def test_verdicts_are_one_line(finding) -> None:

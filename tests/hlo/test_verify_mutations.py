@@ -110,7 +110,7 @@ def mutants(*, every: bool) -> Iterator[Mutant]:
             found = tuple(map(str, verify(module)))
             try:
                 written = export_proto(module)
-            except (IllegalRewrite, ValueError):
+            except IllegalRewrite:
                 written = None
             yield Mutant(root, opcode, kind, found, written)
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from hlo import ArrayShape, HloComputation, HloModule, Opcode, PrimitiveType, TupleShape
-from hlo.attributes import CustomCallTarget, Dimensions
+from hlo.attributes import CustomCallTarget, Dimensions, SliceBounds
 from hlo.canonical import structure
 from hlo.errors import IllegalRewrite
 from hlo.interchange import bridge, export_proto, import_proto, read_text, write_text
@@ -205,7 +205,11 @@ def broken() -> dict[str, HloModule]:
     bad_tuple, entry = native()
     entry.set_root(entry.add_constant((np.array(1.0), np.array(2.0))))
     entry.root.shape = TupleShape()
+    beyond_int64, entry = native(NUMBER)
+    bounds = SliceBounds((2**63,), (2**63 + 1,), (1,))
+    entry.set_root(entry.add(Opcode.SLICE, NUMBER, entry.parameters, bounds))
     return {
+        "cannot be written: Value out of range": beyond_int64,
         "nullptr != entry_computation_": no_entry,
         "computation e has no root": no_root,
         "cycle through": cyclic,

@@ -32,6 +32,7 @@ from hlo.attributes import (
     FusionKind,
     GatherDimensions,
     PaddingConfig,
+    RandomAlgorithm,
     ReducedPrecision,
     ScatterDimensions,
     SliceBounds,
@@ -109,6 +110,12 @@ EXAMPLES: dict[Opcode, tuple[Shape, str, Attributes, str]] = {
         "",
     ),
     Opcode.CONVOLUTION: (ArrayShape(F32, (2, 2)), "matrix matrix", CONVOLUTION, ""),
+    Opcode.RNG_BIT_GENERATOR: (
+        TupleShape((MATRIX, FEATURES)),
+        "matrix",
+        RandomAlgorithm("rng_philox"),
+        "",
+    ),
     Opcode.FUSION: (NUMBER, "number number", FusionKind("kLoop"), "fused"),
     Opcode.CHOLESKY: (SQUARE, "square", CholeskyOptions(lower=True), ""),
     Opcode.TRIANGULAR_SOLVE: (
