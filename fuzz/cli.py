@@ -72,6 +72,9 @@ def parser() -> argparse.ArgumentParser:
     )
     reduce.add_argument("--out", type=Path, metavar="FILE", help="where to write (default FILE-reduced.hlo)")
     add("report", commands.report).add_argument("path", type=Path, metavar="FILE", help="a corpus file")
+    conform = add("conform", commands.conform_files)
+    conform.add_argument("path", type=Path, metavar="DIR", help="a folder of StableHLO programs, *.mlir")
+    _add_json(conform)
     return top
 
 

@@ -53,8 +53,8 @@ def _convolution(inst: HloInstruction, machine: Machine) -> Kernel:
         for place in itertools.product(*[range(w.size) for w in numbers.window]):
             step = [meeting[at] for meeting, at in zip(each, place, strict=True)]
             if all(meeting.windows.size for meeting in step):
-                there = np.ix_(range(batch), *(meeting.windows for meeting in step))
-                met = x[np.ix_(range(batch), *(meeting.base for meeting in step))]
+                there = (slice(None), *np.ix_(*[meeting.windows for meeting in step]))
+                met = x[(slice(None), *np.ix_(*[meeting.base for meeting in step]))]
                 total[there] = _added(total[there], met, weights[place])
         result = total.reshape((batch, *outputs, channels)).transpose(back)
         return sealed(as_type(np.ascontiguousarray(result), carrier, shape.element_type))

@@ -16,14 +16,13 @@ import numpy as np
 
 from hlo.attributes import Comparison, ReducedPrecision
 from hlo.evaluator import floats, integers, precision
-from hlo.evaluator.conversion import bitcast_convert, convert, wrap_narrow
+from hlo.evaluator.carriers import Function, contiguous, in_bytes, in_float32, precise
+from hlo.evaluator.conversion import bitcast_convert, convert
 from hlo.evaluator.kernels import Array, Kernel, Machine, Rule, identity, sealed
 from hlo.evaluator.limits import UnsupportedType
 from hlo.graph import HloInstruction
 from hlo.opcode import Opcode
 from hlo.primitive_type import PrimitiveType
-
-Function = Callable[..., Array]
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,57 +48,15 @@ class Functions:
         if element_type.is_integral:
             return self._of_integer(element_type)
         if element_type.is_complex:
-            return self.complex_ and _contiguous(self.complex_)
+            return self.complex_ and contiguous(self.complex_)
         if self.floating is None or not self.wide:
             return self.floating
-        return _contiguous(self.floating) if element_type.bit_width >= 32 else _in_float32(self.floating)
+        return contiguous(self.floating) if element_type.bit_width >= 32 else in_float32(self.floating)
 
     def _of_integer(self, element_type: PrimitiveType) -> Function | None:
         if element_type.bit_width >= 8 or self.integer is None:
             return self.integer
-        return None if self.bits else _in_bytes(self.integer, element_type)
-
-
-def _in_float32(function: Function) -> Function:
-    def narrow(*operands: Array) -> Array:
-        return function(*[operand.astype(np.float32) for operand in operands]).astype(operands[0].dtype)
-
-    return narrow
-
-
-def _contiguous(function: Function) -> Function:
-    # NumPy may take another algorithm, which rounds differently, for what lies backwards in memory. The value of
-    # an instruction must not depend on how its operand was made.
-    def in_order(*operands: Array) -> Array:
-        return function(*[np.ascontiguousarray(operand) for operand in operands])
-
-    return in_order
-
-
-_WIDER = {
-    np.dtype(np.complex64): np.complex128,
-    np.dtype(np.complex128): np.clongdouble,  # wider where the platform has something wider
-}
-
-
-def _precise(function: Function) -> Function:
-    """`function`, an approximation, computed in F64 for real numbers and in twice the precision for complex ones."""
-
-    def rounded(*operands: Array) -> Array:
-        dtype = operands[0].dtype
-        carrier = _WIDER.get(dtype, np.float64)
-        return function(*[np.ascontiguousarray(x, carrier) for x in operands]).astype(dtype, copy=False)
-
-    return rounded
-
-
-def _in_bytes(function: Function, element_type: PrimitiveType) -> Function:
-    carrier = np.int8 if element_type.is_signed else np.uint8
-
-    def narrow(*operands: Array) -> Array:
-        return wrap_narrow(function(*[operand.astype(carrier) for operand in operands]), element_type)
-
-    return narrow
+        return None if self.bits else in_bytes(self.integer, element_type)
 
 
 def _arithmetic(ufunc: np.ufunc, *, predicate: np.ufunc | None = None) -> Functions:
@@ -115,7 +72,7 @@ def _float(function: Function) -> Functions:
 
 
 def _analytic(function: Function, complex_: Function | None = None) -> Functions:
-    return Functions(floating=_precise(function), complex_=complex_ and _precise(complex_))
+    return Functions(floating=precise(function), complex_=complex_ and precise(complex_))
 
 
 def _imaginary_of_real(operand: Array) -> Array:
@@ -144,7 +101,7 @@ FUNCTIONS: dict[Opcode, Functions] = {
     Opcode.COMPLEX: Functions(floating=_complex_of_parts),
     Opcode.COS: _analytic(np.cos, np.cos),
     Opcode.COSH: _analytic(np.cosh, np.cosh),
-    Opcode.DIVIDE: Functions(None, integers.divide, np.true_divide, _precise(np.true_divide)),
+    Opcode.DIVIDE: Functions(None, integers.divide, np.true_divide, precise(np.true_divide)),
     Opcode.ERF: _analytic(floats.erf),
     Opcode.EXP: _analytic(np.exp, np.exp),
     Opcode.EXPM1: _analytic(np.expm1, np.expm1),
@@ -162,7 +119,7 @@ FUNCTIONS: dict[Opcode, Functions] = {
     Opcode.NOT: _bitwise(np.invert),
     Opcode.OR: _bitwise(np.bitwise_or),
     Opcode.POPULATION_COUNT: Functions(integer=integers.population_count, bits=True),
-    Opcode.POWER: Functions(None, integers.power, _precise(np.power), _precise(np.power)),
+    Opcode.POWER: Functions(None, integers.power, precise(np.power), precise(np.power)),
     Opcode.REAL: Functions(floating=np.copy, complex_=np.real),
     Opcode.REMAINDER: Functions(integer=integers.remainder, floating=np.fmod, wide=True),
     Opcode.ROUND_NEAREST_AFZ: _float(floats.round_nearest_afz),
@@ -171,7 +128,7 @@ FUNCTIONS: dict[Opcode, Functions] = {
     Opcode.SHIFT_LEFT: Functions(integer=np.left_shift),
     Opcode.SHIFT_RIGHT_ARITHMETIC: Functions(integer=integers.shift_right_arithmetic, bits=True),
     Opcode.SHIFT_RIGHT_LOGICAL: Functions(integer=integers.shift_right_logical, bits=True),
-    Opcode.SIGN: Functions(None, np.sign, floats.sign, _precise(floats.complex_sign)),
+    Opcode.SIGN: Functions(None, np.sign, floats.sign, precise(floats.complex_sign)),
     Opcode.SIN: _analytic(np.sin, np.sin),
     Opcode.SINH: _analytic(np.sinh, np.sinh),
     Opcode.SQRT: _analytic(np.sqrt, np.sqrt),
@@ -272,9 +229,7 @@ def _clamp(inst: HloInstruction) -> Function:
 
 def _conversion(inst: HloInstruction) -> Function:
     source, target = inst.operand(0).array_shape.element_type, inst.array_shape.element_type
-    if source is target:
-        return identity
-    return lambda x: convert(x, source, target)
+    return (lambda x: x) if source is target else lambda x: convert(x, source, target)
 
 
 def _convert_rule(inst: HloInstruction, machine: Machine) -> Kernel:
@@ -317,7 +272,7 @@ _SPECIAL: dict[Opcode, Callable[[HloInstruction], Function]] = {
     Opcode.SELECT: lambda _inst: _select,
     Opcode.CLAMP: _clamp,
     Opcode.CONVERT: _conversion,
-    Opcode.COPY: lambda _inst: identity,
+    Opcode.COPY: lambda _inst: lambda x: x,
     Opcode.REDUCE_PRECISION: _reduced_precision,
 }
 

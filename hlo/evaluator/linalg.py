@@ -44,7 +44,7 @@ def _lower_factor(x: Array) -> Array:
     failed = np.zeros(x.shape[:-2], np.bool_)
     for j in range(x.shape[-1]):
         row = factor[..., j, :j]
-        pivot = x[..., j, j].real - _sum_of_products(row, row.conj()).real
+        pivot = np.real(x[..., j, j]) - np.real(_sum_of_products(row, row.conj()))
         failed |= ~(pivot > 0)  # NaN, too
         root = np.sqrt(pivot)
         factor[..., j, j] = root

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -48,7 +49,7 @@ def _rng_bit_generator(inst: HloInstruction, _machine: Machine) -> Kernel:
     return rng_bit_generator
 
 
-def _halves(words: Array) -> tuple[Array, Array]:
+def _halves(words: Any) -> tuple[Any, Any]:
     return words & _LOW, words >> _HALF
 
 

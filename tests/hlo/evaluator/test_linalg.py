@@ -44,7 +44,7 @@ def test_a_cholesky_factor_times_its_adjoint_is_the_matrix(apply, t: PrimitiveTy
 
 
 @pytest.mark.parametrize(
-    "bad", [[[1, 2], [2, 1]], [[-1, 0], [0, 1]], [[0, 0], [0, 1]], [[math.nan, 0], [0, 1]]]
+    "bad", [[[1, 2], [2, 1]], [[-1, 0], [0, 1]], [[0, 0], [0, 1]], [[1, 0], [0, 0]], [[math.nan, 0], [0, 1]]]
 )
 def test_a_matrix_that_is_not_positive_definite_gives_nan_and_spares_the_others(apply, bad) -> None:
     x = np.array([np.eye(2), bad, 4 * np.eye(2)], np.float32)

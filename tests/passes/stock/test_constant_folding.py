@@ -195,7 +195,11 @@ def test_a_huge_broadcast_is_never_laid_out() -> None:
 
 
 def test_what_the_evaluator_cannot_do_stays() -> None:
-    lines = ["c = f32[2,2] constant({{4, 0}, {0, 9}})", "ROOT r = f32[2,2] cholesky(c), lower=true"]
+    lines = [
+        "c = f32[2] constant({1, 2})",
+        "b = u32[2] constant({3, 4})",
+        "ROOT r = bf16[2] stochastic-convert(c, b)",
+    ]
     trace = Trace()
     assert not ConstantFolding().run(read_text(program(*lines)), trace)
     assert trace.declined == {"evaluator": 1}
