@@ -121,9 +121,11 @@ def test_a_jax_function_is_read() -> None:
     def step(cache: jax.Array, row: jax.Array, index: int) -> jax.Array:
         return jax.lax.dynamic_update_slice(cache, row, (index, 0))
 
-    module = from_jax(step, jnp.zeros((4, 2)), jnp.ones((1, 2)), 1)
+    module = from_jax(step, jnp.zeros((4, 2), jnp.float32), jnp.ones((1, 2), jnp.float32), 1)
     assert ("dynamic-update-slice", "f32[4,2]") in operations(module)
-    assert structure(from_jax(step, jnp.zeros((4, 2)), jnp.ones((1, 2)), 1)) == structure(module)
+    assert structure(
+        from_jax(step, jnp.zeros((4, 2), jnp.float32), jnp.ones((1, 2), jnp.float32), 1)
+    ) == structure(module)
 
 
 def test_stablehlo_is_written_and_read_back() -> None:
