@@ -1,6 +1,6 @@
 """Rewrites of HLO modules. They know nothing of testing."""
 
-from passes.base import Exactness, Pass, PassError, Trace
+from passes.base import Exactness, Pass, PassCrashed, PassError, Trace
 from passes.pipeline import Observer, Pipeline, pass_text
 from passes.registry import DEFAULT_PIPELINE, PASSES, parse_pipeline
 from passes.switches import SWITCHES, Switch, apply_switches, parse_assignment
@@ -12,6 +12,7 @@ __all__ = [
     "Exactness",
     "Observer",
     "Pass",
+    "PassCrashed",
     "PassError",
     "Pipeline",
     "Switch",

@@ -83,8 +83,11 @@ def pass_text(pass_: Pass) -> str:
     return f"{pass_.name}{{{','.join(options)}}}" if options else pass_.name
 
 
+def written(text: str) -> str:
+    """`text` as a pipeline's text has it: quoted as in JSON where it has other characters than PLAIN_TEXT."""
+    return text if PLAIN_TEXT.fullmatch(text) else json.dumps(text)
+
+
 def _option_text(value: bool | int | str) -> str:
-    if isinstance(value, str):
-        # what reads as a flag or a number is told apart from it by the option's type, not by its spelling
-        return value if PLAIN_TEXT.fullmatch(value) else json.dumps(value)
-    return str(value).lower()
+    # what reads as a flag or a number is told apart from it by the option's type, not by its spelling
+    return written(value) if isinstance(value, str) else str(value).lower()

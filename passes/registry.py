@@ -5,15 +5,17 @@ from __future__ import annotations
 import difflib
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import Field, fields
 from types import MappingProxyType
 
 from hlo import InvalidInput
 from passes.base import Pass
+from passes.external import command_pass, python_pass
 from passes.neuron import NEURON_PASSES
 from passes.pipeline import Pipeline
 from passes.stock import STOCK_PASSES
+from passes.xla import named_xla_pass
 
 DEFAULT_PIPELINE = "neuron-dus-ds-index-simplifier,dynamic-slice-mover"
 """What a campaign runs unless it is told otherwise."""
@@ -29,14 +31,26 @@ def _by_name(classes: Iterable[type[Pass]]) -> Mapping[str, type[Pass]]:
 
 
 PASSES = _by_name((*NEURON_PASSES, *STOCK_PASSES))
-"""Every pass, by the name that pipelines and reports use."""
+"""Every pass of ours, by the name that pipelines and reports use."""
+
+FAMILIES: Mapping[str, Callable[[str], type[Pass]]] = MappingProxyType(
+    {"xla": named_xla_pass, "cmd": command_pass, "py": python_pass}
+)
+"""Passes that are not ours: `xla:algsimp`, `cmd:"hlo-opt {input} -o {output}"`, `py:package.module:callable`."""
+
+RUN_CODE = frozenset({"cmd", "py"})
+"""The families whose passes are code of this machine's, which a file must not be able to start."""
 
 _NAME = re.compile(r"\s*([\w-]*)\s*")
+_FAMILY = re.compile(rf'\s*({"|".join(FAMILIES)}):("(?:[^"\\]|\\.)*"|[^\s,{{}}"]*)\s*')
 _OPTION = re.compile(r'\s*([\w-]*)\s*=\s*("(?:[^"\\]|\\.)*"|[^\s,{}"]*)\s*')
 
 
-def parse_pipeline(text: str) -> Pipeline:
+def parse_pipeline(text: str, *, allow_code: bool = False) -> Pipeline:
     """The pipeline that `text` means; `str()` of it is the text again, in its shortest form.
+
+    A pass is one of PASSES, or `family:name` (FAMILIES), the name quoted as an option's text is. `allow_code`
+    is for text that the user typed: what comes from a file must not start commands or import modules (RUN_CODE).
 
     An option is written `name=value`: true or false, a decimal integer, or text, quoted as in JSON where it
     has other characters than letters, digits and `_./:+-`. Empty text is the empty pipeline. Raises
@@ -47,10 +61,7 @@ def parse_pipeline(text: str) -> Pipeline:
     passes: list[Pass] = []
     position = 0
     while True:
-        name, position = _read_name(text, position)
-        cls = PASSES.get(name)
-        if cls is None:
-            raise InvalidInput(f"unknown pass {name!r}; {nearest(name, PASSES)}")
+        cls, position = _read_class(text, position, allow_code)
         values: dict[str, bool | int | str] = {}
         if text[position : position + 1] == "{":
             values, position = _read_options(cls, text, position + 1)
@@ -65,6 +76,24 @@ def nearest(name: str, known: Iterable[str]) -> str:
     known = sorted(known)
     close = difflib.get_close_matches(name, known)
     return f"did you mean {' or '.join(close)}?" if close else f"known: {', '.join(known) or 'none'}"
+
+
+def _read_class(text: str, position: int, allow_code: bool) -> tuple[type[Pass], int]:
+    family = _FAMILY.match(text, position)
+    if family is None:
+        name, position = _read_name(text, position)
+        cls = PASSES.get(name)
+        if cls is None:
+            raise InvalidInput(f"unknown pass {name!r}; {nearest(name, PASSES)}")
+        return cls, position
+    if text[family.end() : family.end() + 1] == '"':
+        raise InvalidInput(f"pipeline {text!r}: the quote at character {family.end() + 1} is not closed")
+    name = _unquote(f"pass {family[1]}:", family[2]) if family[2].startswith('"') else family[2]
+    if family[1] in RUN_CODE and not allow_code:
+        raise InvalidInput(
+            f"{family[1]}:{family[2]} would run code of this machine, which is not allowed here"
+        )
+    return FAMILIES[family[1]](name), family.end()
 
 
 def _read_name(text: str, position: int) -> tuple[str, int]:

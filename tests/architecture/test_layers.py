@@ -23,8 +23,14 @@ MAY_IMPORT: dict[str, set[str]] = {
 }
 ENVIRONMENT_DOOR = {"fuzz/settings.py"}
 # jaxlib's private modules change without notice: they are feature-detected in one place, and engines that
-# compile or interpret may hold what that place hands them.
-JAXLIB_DOORS = {"hlo/interchange/bridge.py", "oracle/engines.py"}
+# compile or interpret may hold what that place hands them. Children that jaxlib may take along start without us.
+JAXLIB_DOORS = {
+    "hlo/interchange/bridge.py",
+    "oracle/engines/compiled.py",
+    "oracle/engines/compiler_child.py",
+    "oracle/engines/interpreter_child.py",
+    "passes/xla/child.py",
+}
 
 _OURS = re.compile(rf"({'|'.join(MAY_IMPORT)})(\.\w+)+")  # a module named in a string: `-m`, import_module
 _JAXLIB = re.compile(r"jaxlib(\.\w+)+")

@@ -1,0 +1,73 @@
+"""A program, and passes of a user's, for tests to name as `py:tests.passes.external.programs:…`."""
+
+from hlo import HloModule, Opcode
+from passes import PassError
+
+ADD = """HloModule m
+ENTRY e {
+  x = s32[2] parameter(0)
+  y = s32[2] parameter(1)
+  ROOT r = s32[2] add(x, y)
+}
+"""
+
+NUMBER = 3
+
+
+def add_to_subtract(module: HloModule) -> bool:
+    """Make a subtract of each add of the entry."""
+    entry = module.entry_computation
+    adds = [inst for inst in entry.instructions if inst.opcode is Opcode.ADD]
+    for inst in adds:
+        entry.replace_instruction(inst, entry.add(Opcode.SUBTRACT, inst.shape, inst.operands))
+    return bool(adds)
+
+
+def quiet_add_to_subtract(module: HloModule) -> None:
+    """The same, without saying so."""
+    add_to_subtract(module)
+
+
+def lying_add_to_subtract(module: HloModule) -> bool:
+    """The same, denying it."""
+    add_to_subtract(module)
+    return False
+
+
+class Rewriter:
+    """A pass in a class."""
+
+    @staticmethod
+    def run(module: HloModule) -> bool:
+        """Change nothing."""
+        return False
+
+
+def bytes_for_bytes(data: bytes) -> bytes:
+    """Make an `and` of each `add`; the two are of one length, so that the proto stays one."""
+    return data.replace(b"\x12\x03add", b"\x12\x03and")
+
+
+def same(data: bytes) -> bytes:
+    """Change nothing."""
+    return data
+
+
+def refuse(_module: HloModule) -> bool:
+    """Refuse everything."""
+    raise PassError("refuse", "no thanks")
+
+
+def stumble(_module: HloModule) -> bool:
+    """Fail by accident."""
+    raise ZeroDivisionError("oops")
+
+
+def babble(_argument: object) -> str:
+    """Answer nonsense."""
+    return "nonsense" * 100
+
+
+def garble(_data: bytes) -> bytes:
+    """Answer bytes that are no module."""
+    return b"\xff\xff"
