@@ -1,38 +1,24 @@
 """What does a program use each of its inputs for?
 
-Uses are followed backwards, from the places where a value matters (the start of a slice, a divisor, the bound of a
-loop) to the entry's parameters: through tuples, calls, loops, branches, conversions and arithmetic. What reaches
-such a place only in part, or by arithmetic, has its role all the same: a role is a hint for drawing values.
+Uses are followed backwards, from the places where a value matters (`oracle.demands`) to the entry's parameters:
+through tuples, calls, loops, branches, conversions and arithmetic. What reaches such a place only in part, or by
+arithmetic, has its role all the same: a role is a hint for drawing values. But a role that leaves little choice
+(an initial value, a matrix of a special kind) is not worth it where the value is computed with first.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from enum import Enum
 
 from hlo import ArrayShape, HloComputation, HloInstruction, HloModule, Opcode
+from oracle.demands import Role, Use, demands, index_array
+
+__all__ = ["Index", "Leaf", "Role", "Use", "roles_of"]
 
 Index = tuple[int, ...]
 Leaf = tuple[int, Index]
 """An array among the entry's parameters: parameter number and shape index."""
-
-
-class Use(Enum):
-    """What a value is used for, when it is not just data."""
-
-    START = "start of a slice"
-    DIVISOR = "divisor"
-    BOUND = "bound of a loop"
-
-
-@dataclass(frozen=True, slots=True)
-class Role:
-    """A use; for a start also the size of the dimension and of the slice in it, in elements."""
-
-    use: Use
-    dimension: int = 0
-    size: int = 0
 
 
 @dataclass(slots=True)
@@ -50,6 +36,12 @@ Source = tuple[HloInstruction, Index]
 _OPAQUE = frozenset({Opcode.CONSTANT, Opcode.IOTA, Opcode.COMPARE, Opcode.IS_FINITE, Opcode.AFTER_ALL})
 
 
+_AS_IT_IS = frozenset({Use.BRANCH, Use.DEFINITE, Use.INIT, Use.SIZE, Use.TRIANGULAR})
+_SAME_VALUES = frozenset(
+    {Opcode.BITCAST, Opcode.BROADCAST, Opcode.CONVERT, Opcode.RESHAPE, Opcode.REVERSE, Opcode.TRANSPOSE}
+)
+
+
 def roles_of(module: HloModule) -> Mapping[Leaf, tuple[Role, ...]]:
     """The roles of the entry's parameters; a leaf that is only data has none. In an order that is always the same."""
     computations = module.make_computation_post_order()
@@ -60,26 +52,9 @@ def roles_of(module: HloModule) -> Mapping[Leaf, tuple[Role, ...]]:
                 search.callers[callee].append(inst)
     for computation in computations:
         for inst in computation.instructions:
-            for operand, role in _demands(inst):
+            for operand, role in demands(inst):
                 _follow(search, operand, role)
     return {leaf: tuple(roles) for leaf, roles in search.found.items()}
-
-
-def _demands(inst: HloInstruction) -> Iterator[tuple[HloInstruction, Role]]:
-    match inst.opcode:
-        case Opcode.DYNAMIC_SLICE | Opcode.DYNAMIC_UPDATE_SLICE:
-            whole = inst.operand(0).array_shape.dimensions
-            sliced = inst.opcode is Opcode.DYNAMIC_SLICE
-            part = inst.dynamic_slice_sizes if sliced else inst.operand(1).array_shape.dimensions
-            for operand, dimension, size in zip(inst.index_operands, whole, part, strict=True):
-                yield operand, Role(Use.START, dimension, size)
-        case Opcode.DIVIDE | Opcode.REMAINDER:
-            yield inst.operand(1), Role(Use.DIVISOR)
-        case Opcode.WHILE:
-            condition = inst.called_computations[1]
-            yield from ((c, Role(Use.BOUND)) for c in condition.instructions if c.opcode is Opcode.COMPARE)
-        case _:
-            pass
 
 
 def _follow(search: _Search, sink: HloInstruction, role: Role) -> None:
@@ -94,11 +69,11 @@ def _follow(search: _Search, sink: HloInstruction, role: Role) -> None:
         if inst.opcode is Opcode.PARAMETER and inst.parent.is_entry:
             search.found.setdefault((inst.parameter_number, index), {})[role] = None
         else:
-            pending.extend(_sources(search, inst, index))
+            pending.extend(_sources(search, inst, index, role.use in _AS_IT_IS))
 
 
-def _sources(search: _Search, inst: HloInstruction, index: Index) -> Iterator[Source]:
-    """Where the leaf `index` of `inst` comes from, one step back."""
+def _sources(search: _Search, inst: HloInstruction, index: Index, as_it_is: bool) -> Iterator[Source]:
+    """Where the leaf `index` of `inst` comes from, one step back; with `as_it_is` only what has the same values."""
     match inst.opcode:
         case Opcode.PARAMETER:
             for caller in search.callers[inst.parent]:
@@ -114,8 +89,24 @@ def _sources(search: _Search, inst: HloInstruction, index: Index) -> Iterator[So
             yield inst.called_computations[0].root, index
         case Opcode.OPTIMIZATION_BARRIER | Opcode.CUSTOM_CALL | Opcode.COPY | Opcode.ADD_DEPENDENCY:
             yield from ((operand, index) for operand in inst.operands[:1])
+        case _ if not as_it_is:
+            yield from _computed_from(inst, index)
+        case _ if inst.opcode in _SAME_VALUES:
+            yield inst.operand(0), ()
+        case _:
+            pass
+
+
+def _computed_from(inst: HloInstruction, index: Index) -> Iterator[Source]:
+    match inst.opcode:
         case Opcode.DYNAMIC_SLICE | Opcode.DYNAMIC_UPDATE_SLICE:
             yield from ((operand, ()) for operand in inst.operands[: inst.first_index_operand])
+        case Opcode.GATHER | Opcode.SCATTER:
+            # where to read and write has a role of its own
+            indices = index_array(inst)
+            yield from ((operand, ()) for operand in inst.operands if operand is not indices)
+        case Opcode.SORT | Opcode.REDUCE | Opcode.REDUCE_WINDOW if index:
+            yield inst.operand(index[0]), ()
         case Opcode.SELECT:
             yield from ((operand, ()) for operand in inst.operands[1:])
         case _:

@@ -8,11 +8,9 @@ longest path to each leaf of a result leaves; `instruction_tolerance` says it of
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 
 import ml_dtypes
-import numpy as np
 
 from hlo import (
     ArrayShape,
@@ -22,12 +20,11 @@ from hlo import (
     Opcode,
     PrimitiveType,
     Shape,
-    TupleShape,
     Value,
     leaves,
 )
-from hlo.attributes import DotDimensions
 from oracle.compare import Tolerance
+from oracle.terms import COUNTS, largest_sum
 
 Index = tuple[int, ...]
 Units = Mapping[Index, float]
@@ -65,6 +62,9 @@ _MORE_PLACES: Mapping[tuple[Opcode, PrimitiveType], int] = {
 # Complex arithmetic is made of several real roundings.
 _COMPLEX_ROUNDED = _TRANSCENDENTAL | {Opcode.ABS, Opcode.DIVIDE, Opcode.MULTIPLY, Opcode.SIGN, Opcode.SQRT}
 
+# Their errors are relative to the largest element.
+_MATRICES = frozenset({Opcode.CHOLESKY, Opcode.TRIANGULAR_SOLVE})
+
 _LOOP_GROWTH = 64
 """How many times what one iteration adds a loop may add: its trip count is not known here."""
 
@@ -85,11 +85,11 @@ def _is_inexact(shape: Shape) -> bool:
 
 def own_units(inst: HloInstruction) -> float:
     """What `inst` itself leaves open, relative to its result: 0 for an operation that leaves no room."""
-    shape = (
-        inst.shape.elements[0] if isinstance(inst.shape, TupleShape) and inst.shape.elements else inst.shape
-    )
-    if not isinstance(shape, ArrayShape) or not _is_inexact(shape):
+    inexact = [shape for _, shape in leaves(inst.shape) if _is_inexact(shape)]
+    if not inexact:
         return 0.0
+    shape = inexact[0]
+    assert isinstance(shape, ArrayShape)
     unit = epsilon(shape.element_type)
     if inst.opcode is Opcode.CONVERT:
         # from F64 to a type of 16 bits or less an engine may round twice, through F32
@@ -98,8 +98,10 @@ def own_units(inst: HloInstruction) -> float:
             and shape.element_type.bit_width < 32
         )
         return unit if twice else 0.0
-    if inst.opcode in (Opcode.DOT, Opcode.REDUCE):
-        return unit * _folded(inst)
+    if inst.opcode in COUNTS:
+        return unit * COUNTS[inst.opcode](inst)
+    if inst.opcode is Opcode.MAP:
+        return sum(own_units(called) for called in inst.called_computations[0].instructions)
     return unit * _places(inst.opcode, inst.operand(0) if inst.operands else inst, shape.element_type)
 
 
@@ -112,34 +114,26 @@ def _places(opcode: Opcode, operand: HloInstruction, result: PrimitiveType) -> i
     return _NARROW_PLACES if result.bit_width < 32 else _MORE_PLACES.get((opcode, result), _PLACES)
 
 
-def _folded(inst: HloInstruction) -> int:
-    """How many elements of an operand go into one element of a reduce or dot."""
-    sizes = inst.operand(0).array_shape.dimensions
-    attributes = inst.attributes
-    gone = attributes.lhs_contracting if isinstance(attributes, DotDimensions) else inst.dimensions
-    return math.prod(sizes[d] for d in gone)
-
-
 def instruction_tolerance(inst: HloInstruction, operands: Sequence[Value]) -> Tolerance:
     """How far two engines may be apart in the value of `inst` when both are given the same `operands`."""
     units = own_units(inst)
-    absolute = 0.0
-    if units and inst.opcode in (Opcode.DOT, Opcode.REDUCE):
-        # |error| <= n eps sum(|x|) for any order of n terms (Higham, "Accuracy and Stability", section 4.2)
-        factors = operands if inst.opcode is Opcode.DOT else operands[: len(operands) // 2]
-        largest = [_largest(factor) for factor in factors]
-        term = math.prod(largest) if inst.opcode is Opcode.DOT else max(largest)
-        absolute = units * _folded(inst) * term
-    return Tolerance(relative=min(units, _MEANINGLESS), absolute=absolute, flushed=True)
-
-
-def _largest(value: Value) -> float:
-    if not isinstance(value, np.ndarray) or not value.size:
-        return 0.0
-    magnitude = (
-        np.abs(value.astype(np.complex128)) if np.iscomplexobj(value) else np.abs(value.astype(np.float64))
+    if not units or inst.opcode not in COUNTS:
+        return Tolerance(relative=min(units, _MEANINGLESS), absolute=_step_at_zero(inst, units), flushed=True)
+    whole = inst.opcode in _MATRICES
+    return Tolerance(
+        relative=min(units, _MEANINGLESS),
+        absolute=0.0 if whole else units * largest_sum(inst, operands),
+        of_largest=min(units, _MEANINGLESS) if whole else 0.0,
+        flushed=True,
     )
-    return float(np.max(magnitude, initial=0.0, where=np.isfinite(magnitude)))
+
+
+def _step_at_zero(inst: HloInstruction, units: float) -> float:
+    """What rounding leaves open among the subnormals, which matter in types of 8 bits and less; 0 in others."""
+    kind = inst.shape.element_type if isinstance(inst.shape, ArrayShape) else None
+    if not units or kind is None or kind.is_complex or kind.bit_width > 8:
+        return 0.0
+    return float(ml_dtypes.finfo(kind.numpy).smallest_subnormal)
 
 
 def tolerance_of(module: HloModule) -> Mapping[Index, Tolerance]:

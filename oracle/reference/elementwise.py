@@ -15,9 +15,10 @@ import numpy as np
 from jax import lax
 
 from hlo import HloInstruction, Opcode, PrimitiveType
-from hlo.attributes import Comparison
+from hlo.attributes import Comparison, ReducedPrecision
 from hlo.evaluator import UnsupportedType
 from oracle.reference.kernels import WHERE, JaxFunction, Kernel, Layout
+from oracle.reference.narrow import computed_wide, is_narrow_float, narrowed, widened
 from oracle.reference.rule import Rule, Trace
 
 Array = Any
@@ -26,20 +27,23 @@ Array = Any
 def _plain(function: JaxFunction) -> Rule:
     """An opcode that is one function of its operands, whatever their types."""
 
+    wide = computed_wide(function)
+
     def rule(inst: HloInstruction, trace: Trace) -> Kernel:
-        return Kernel(inst.opcode, function, Layout.FLAT)
+        return Kernel(inst.opcode, wide, Layout.FLAT)
 
     return rule
 
 
 def _real(function: JaxFunction) -> Rule:
     """An opcode that JAX has for real numbers only."""
+    wide = computed_wide(function)
 
     def rule(inst: HloInstruction, trace: Trace) -> Kernel:
         element_type = inst.array_shape.element_type
         if element_type.is_complex:
             raise UnsupportedType(inst.opcode, element_type, WHERE)
-        return Kernel(inst.opcode, function, Layout.FLAT)
+        return Kernel(inst.opcode, wide, Layout.FLAT)
 
     return rule
 
@@ -58,8 +62,15 @@ def _is_unsigned_or_bool(x: Array) -> bool:
     return x.dtype == np.bool_ or jnp.issubdtype(x.dtype, jnp.unsignedinteger)
 
 
+def _is_narrow(x: Array) -> bool:
+    """An integer of 4 or 2 bits, for which some functions of `lax` are not made."""
+    return np.dtype(x.dtype).kind not in "biufc" and jnp.issubdtype(x.dtype, jnp.integer)
+
+
 def _abs(x: Array) -> Array:
-    return x if _is_unsigned_or_bool(x) else lax.abs(x)
+    if _is_unsigned_or_bool(x):
+        return x
+    return lax.select(lax.lt(x, lax.full_like(x, 0)), lax.neg(x), x) if _is_narrow(x) else lax.abs(x)
 
 
 def _add(x: Array, y: Array) -> Array:
@@ -144,7 +155,12 @@ def _compare(inst: HloInstruction, trace: Trace) -> Kernel:
     is_float = inst.operand(0).array_shape.element_type.is_float
     total = comparison.type == "TOTALORDER" and is_float
     table = _TOTAL_ORDER if total else _COMPARISONS
-    return Kernel((inst.opcode, comparison.direction, total), table[comparison.direction], Layout.FLAT)
+    function = computed_wide(table[comparison.direction])
+    return Kernel((inst.opcode, comparison.direction, total), function, Layout.FLAT)
+
+
+def _select(inst: HloInstruction, trace: Trace) -> Kernel:
+    return Kernel(inst.opcode, lax.select, Layout.FLAT)
 
 
 def _clamp(low: Array, x: Array, high: Array) -> Array:
@@ -158,6 +174,10 @@ def _convert(x: Array, dtype: np.dtype[Any]) -> Array:
     # Dropping an imaginary part is what HLO means, and what JAX warns about.
     if jnp.iscomplexobj(x) and not jnp.issubdtype(dtype, jnp.complexfloating):
         x = lax.real(x)
+    if is_narrow_float(x.dtype):
+        x = widened(x)
+    if is_narrow_float(dtype):
+        return narrowed(lax.convert_element_type(x, np.float64), dtype)
     return lax.convert_element_type(x, dtype)
 
 
@@ -178,6 +198,16 @@ def _bitcast_convert(inst: HloInstruction, trace: Trace) -> Kernel:
 def _map(inst: HloInstruction, trace: Trace) -> Kernel:
     function, key = trace(inst.called_computations[0])
     return Kernel((inst.opcode, key), jax.vmap(function), Layout.FLAT)
+
+
+def _reduce_precision(inst: HloInstruction, trace: Trace) -> Kernel:
+    bits = inst.attributes
+    assert isinstance(bits, ReducedPrecision)
+
+    def function(x: Array) -> Array:
+        return lax.reduce_precision(x, bits.exponent_bits, bits.mantissa_bits)
+
+    return Kernel((inst.opcode, bits), function, Layout.FLAT)
 
 
 RULES: Mapping[Opcode, Rule] = {
@@ -221,11 +251,12 @@ RULES: Mapping[Opcode, Rule] = {
     Opcode.POPULATION_COUNT: _plain(lax.population_count),
     Opcode.POWER: _plain(_power),
     Opcode.REAL: _plain(_real_part),
+    Opcode.REDUCE_PRECISION: _reduce_precision,
     Opcode.REMAINDER: _plain(lax.rem),
     Opcode.ROUND_NEAREST_AFZ: _plain(_round_away),
     Opcode.ROUND_NEAREST_EVEN: _plain(_round_even),
     Opcode.RSQRT: _plain(lax.rsqrt),
-    Opcode.SELECT: _plain(lax.select),
+    Opcode.SELECT: _select,
     Opcode.SHIFT_LEFT: _plain(lax.shift_left),
     Opcode.SHIFT_RIGHT_ARITHMETIC: _plain(lax.shift_right_arithmetic),
     Opcode.SHIFT_RIGHT_LOGICAL: _plain(lax.shift_right_logical),

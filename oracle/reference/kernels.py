@@ -25,7 +25,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from hlo import ArrayShape, PrimitiveType, Shape, TupleShape, UnsupportedOpcode, Value
+from hlo import ArrayShape, Shape, TupleShape, UnsupportedOpcode, Value
 from hlo.evaluator import UnsupportedType
 
 # Without it every 64-bit operand would silently become a 32-bit one.
@@ -38,6 +38,9 @@ Step = Callable[..., Value]
 WHERE = "oracle.reference"
 """Who speaks in the errors raised here."""
 
+_REFUSALS = ("does not accept dtype", "Unsupported dtype")
+"""What JAX says of an element type that one of its functions is not made for."""
+
 FLAT_LENGTHS = (16, 256, 4096)
 
 # Compiled code runs once on a handful of elements: optimising it costs three times what it saves. These are XLA's
@@ -49,16 +52,6 @@ _COMPILER_OPTIONS: dict[str, bool | int] = {
 }
 
 _BITS = {1: np.dtype(np.uint8), 2: np.dtype(np.uint16), 4: np.dtype(np.uint32), 8: np.dtype(np.uint64)}
-
-_ARITHMETIC = frozenset(
-    {
-        PrimitiveType.PRED,
-        *(PrimitiveType.S8, PrimitiveType.S16, PrimitiveType.S32, PrimitiveType.S64),
-        *(PrimitiveType.U8, PrimitiveType.U16, PrimitiveType.U32, PrimitiveType.U64),
-        *(PrimitiveType.F16, PrimitiveType.BF16, PrimitiveType.F32, PrimitiveType.F64),
-        *(PrimitiveType.C64, PrimitiveType.C128),
-    }
-)
 
 
 class Layout(Enum):
@@ -121,27 +114,29 @@ def use_compilation_cache(directory: str) -> None:
 def step(kernel: Kernel, opcode: str, result: Shape, operands: Sequence[Shape]) -> Step:
     """`kernel` as a function from NumPy operands to the read-only NumPy result (a tuple of them for a tuple).
 
-    Raises UnsupportedType where it would compute with an element type outside the reference's. The function raises
-    UnsupportedOpcode where JAX has no code for it, TypeError where JAX gives another type than the instruction's.
+    The function raises UnsupportedType for an element type that JAX's function does not take, UnsupportedOpcode
+    where JAX or its compiler has no code, TypeError where JAX gives another type than the instruction's.
     """
-    function = _named(compiled(kernel), opcode)
+    function = _named(compiled(kernel), opcode, operands)
     if kernel.layout is Layout.BITS:
         return _bits_step(kernel, function, _array(result))
-    for shape in (result, *operands):
-        if isinstance(shape, ArrayShape) and shape.element_type not in _ARITHMETIC:
-            raise UnsupportedType(opcode, shape.element_type, WHERE)
     if kernel.layout is Layout.FLAT:
         return _flat_step(function, _array(result))
     return _native_step(kernel, function, result)
 
 
-def _named(function: JaxFunction, opcode: str) -> JaxFunction:
-    """`function`, whose complaints say which opcode JAX has no code for."""
+def _named(function: JaxFunction, opcode: str, operands: Sequence[Shape]) -> JaxFunction:
+    """`function`, whose complaints say which opcode, or of which type, JAX has no code for."""
 
     def call(*arguments: Array) -> Any:
         try:
             return function(*arguments)
-        except jax.errors.JaxRuntimeError as error:
+        except (jax.errors.JaxRuntimeError, NotImplementedError, TypeError) as error:
+            arrays = [shape for shape in operands if isinstance(shape, ArrayShape)]
+            if arrays and any(refusal in str(error) for refusal in _REFUSALS):
+                raise UnsupportedType(opcode, arrays[0].element_type, WHERE) from error
+            if isinstance(error, TypeError):
+                raise  # of a rule of ours
             reason = str(error).partition("\n")[0]
             raise UnsupportedOpcode(f"{opcode} ({reason})", WHERE) from error
 

@@ -28,7 +28,20 @@ from hlo import (
     value_shape,
 )
 from hlo.evaluator import EvaluationLimit, Limits
-from oracle.reference import contraction, control, elementwise, indexing, reduction, shape
+from oracle.reference import (
+    contraction,
+    control,
+    dynamic,
+    elementwise,
+    gather_scatter,
+    indexing,
+    linalg,
+    random_bits,
+    reduction,
+    shape,
+    sorting,
+    windows,
+)
 from oracle.reference.kernels import WHERE, Step, step
 from oracle.reference.rule import Rule
 from oracle.reference.trace import tracer
@@ -43,7 +56,10 @@ def _merged(*families: Mapping[Opcode, Rule]) -> Mapping[Opcode, Rule]:
     return MappingProxyType(merged)
 
 
-KERNEL_RULES = _merged(elementwise.RULES, shape.RULES, indexing.RULES, reduction.RULES, contraction.RULES)
+KERNEL_RULES = _merged(
+    *(elementwise.RULES, shape.RULES, indexing.RULES, gather_scatter.RULES, reduction.RULES, sorting.RULES),
+    *(windows.RULES, contraction.RULES, linalg.RULES, dynamic.RULES, random_bits.RULES),
+)
 CONTROL_RULES = control.RULES
 
 _trace = tracer(KERNEL_RULES.get)

@@ -7,7 +7,7 @@ from typing import Any
 
 from jax import lax
 
-from hlo import HloInstruction, Opcode
+from hlo import HloInstruction, Opcode, TupleShape
 from oracle.reference.kernels import Kernel
 from oracle.reference.rule import Rule, Trace
 
@@ -22,6 +22,7 @@ def _reduce(inst: HloInstruction, trace: Trace) -> Kernel:
     count = len(inst.operands) // 2
     takes = [p.array_shape.element_type.numpy for p in inst.called_computations[0].parameters]
     elements, accumulators = takes[count:], takes[:count]
+    whole = isinstance(inst.shape, TupleShape)
 
     def fold(left: Any, right: Any) -> Any:
         folded = computation(*left, *right)
@@ -30,9 +31,9 @@ def _reduce(inst: HloInstruction, trace: Trace) -> Kernel:
     def function(*operands: Any) -> Any:
         arrays = tuple(map(lax.convert_element_type, operands, (*elements, *accumulators)))
         reduced = lax.reduce(arrays[:count], arrays[count:], fold, dims)
-        return tuple(reduced) if len(reduced) > 1 else reduced[0]
+        return tuple(reduced) if whole else reduced[0]
 
-    return Kernel((inst.opcode, dims, *takes, key), function)
+    return Kernel((inst.opcode, dims, whole, *takes, key), function)
 
 
 RULES: Mapping[Opcode, Rule] = {Opcode.REDUCE: _reduce}

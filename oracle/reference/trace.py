@@ -64,7 +64,7 @@ def _traced(
             return lambda arguments, elements: elements[index], ("get", index)
         case Opcode.COPY | Opcode.OPTIMIZATION_BARRIER:
             return lambda arguments, operand: operand, "identity"
-        case Opcode.CALL:
+        case Opcode.CALL | Opcode.FUSION:
             callee, key = trace(inst.called_computations[0])
             return lambda arguments, *operands: callee(*operands), ("call", key)
         case _:

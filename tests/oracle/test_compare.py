@@ -1,5 +1,6 @@
 from collections.abc import Mapping
 
+import ml_dtypes
 import numpy as np
 import pytest
 from numpy.typing import DTypeLike
@@ -135,3 +136,18 @@ def test_elements_are_shown_with_their_type(value, dtype, text):
     mismatch = found(array, np.array([1 if value != 1 else 0]).astype(dtype))
     assert mismatch is not None
     assert mismatch.expected == text
+
+
+def test_a_part_that_is_nan_in_both_leaves_the_other_its_tolerance():
+    near = Tolerance(relative=1e-3)
+    left, right = np.array([complex(1, np.nan)]), np.array([complex(1.0001, np.nan)])
+    assert compare(left, right, tolerance=near, left="a", right="b") is None
+    assert compare(left, np.array([complex(1.1, np.nan)]), tolerance=near, left="a", right="b") is not None
+    assert compare(left, np.array([complex(1, 0)]), tolerance=near, left="a", right="b") is not None
+
+
+def test_rounding_may_cross_from_the_least_normal_number_to_a_subnormal():
+    least = ml_dtypes.finfo(ml_dtypes.float8_e5m2).smallest_normal
+    left, right = (np.array([x], ml_dtypes.float8_e5m2) for x in (float(least), 0.75 * float(least)))
+    near = Tolerance(relative=0.25, flushed=True)
+    assert compare(left, right, tolerance=near, left="a", right="b") is None

@@ -157,6 +157,22 @@ def test_a_loop_counts_only_a_little_and_ends():
     assert all(1 <= i <= 5 and 1 <= n <= 5 for i, n in drawn(module, 0, 40))
 
 
+def test_a_start_that_a_loop_brings_from_another_element_is_known():
+    state = TupleShape((S32, S32, S32))
+    module, b, (i, j, n) = program(S32, S32, S32)
+    body, condition = (module.add_computation(name) for name in ("body", "condition"))
+    inner = Builder(body)
+    p = inner.parameter(0, state)
+    one = inner.constant(1, P.S32)
+    counted = inner.op(Opcode.SUBTRACT, inner.gte(p, 2), one)
+    body.set_root(inner.tuple_(inner.gte(p, 1), inner.gte(p, 1), counted))
+    inner = Builder(condition)
+    condition.set_root(inner.compare(inner.gte(inner.parameter(0, state), 2), inner.constant(0, P.S32), "GT"))
+    looped = b.while_(condition, body, b.tuple_(i, j, n))
+    module.entry_computation.set_root(sliced(b, b.gte(looped, 0)))
+    assert roles_of(module) == {(0, ()): (START,), (1, ()): (START,), (2, ()): (Role(Use.BOUND),)}
+
+
 def test_roles_are_in_the_same_order_every_time():
     module, b, (i,) = program(S32)
     other = b.dynamic_slice(b.iota(ArrayShape(P.F32, (6,)), 0), [i], [6])

@@ -3,7 +3,8 @@ import pytest
 
 from hlo import SPECS, ArrayShape, HloModule, Opcode, PrimitiveType
 from hlo.builder import Builder
-from oracle.tolerance import epsilon, instruction_tolerance, tolerance_of
+from hlo.interchange import read_text
+from oracle.tolerance import epsilon, instruction_tolerance, own_units, tolerance_of
 
 P = PrimitiveType
 
@@ -101,4 +102,52 @@ def test_converting_twice_is_granted_only_from_f64_to_narrow_types():
     assert instruction_tolerance(b.convert(x, P.BF16), value).relative == 2**-7
     assert not instruction_tolerance(b.convert(x, P.F32), value).allows_rounding
     assert not instruction_tolerance(b.convert(x, P.S8), value).allows_rounding
+    assert module
+
+
+def test_what_only_chooses_or_moves_leaves_no_room_and_what_sums_leaves_as_much_as_it_sums():
+    text = """HloModule m
+add { a = f32[] parameter(0)
+ b = f32[] parameter(1)
+ ROOT r = f32[] add(a, b) }
+max { a = f32[] parameter(0)
+ b = f32[] parameter(1)
+ ROOT r = f32[] maximum(a, b) }
+second { a = f32[] parameter(0)
+ ROOT b = f32[] parameter(1) }
+above { a = f32[] parameter(0)
+ b = f32[] parameter(1)
+ ROOT r = pred[] compare(a, b), direction=GT }
+ENTRY e {
+ x = f32[6,4] parameter(0)
+ z = f32[] parameter(1)
+ i = s32[3] parameter(2)
+ k = f32[2,4,5] parameter(3)
+ u = f32[3,4] parameter(4)
+ most = f32[5,2] reduce-window(x, z), window={size=2x3}, to_apply=max
+ sums = f32[5,2] reduce-window(x, z), window={size=2x3}, to_apply=add
+ over = f32[6,4] scatter(x, i, u), update_window_dims={1}, inserted_window_dims={0},
+  scatter_dims_to_operand_dims={0}, index_vector_dim=1, to_apply=second
+ into = f32[6,4] scatter(x, i, u), update_window_dims={1}, inserted_window_dims={0},
+  scatter_dims_to_operand_dims={0}, index_vector_dim=1, to_apply=add
+ sorted = f32[6,4] sort(x), dimensions={0}, to_apply=above
+ cut = f32[6,4] reduce-precision(x), exponent_bits=4, mantissa_bits=3
+ batch = f32[1,6,4] reshape(x)
+ ROOT slid = f32[1,5,5] convolution(batch, k), window={size=2}, dim_labels=b0f_0io->b0f
+}
+"""
+    instructions = {inst.name: inst for inst in read_text(text).entry_computation.instructions}
+    units = {name: own_units(inst) / 2**-23 for name, inst in instructions.items()}
+    wanted = {"most": 0, "sums": 6, "over": 0, "into": 3, "sorted": 0, "cut": 0, "slid": 8}
+    assert {name: units[name] for name in wanted} == wanted
+    ones, threes = np.ones((1, 6, 4), np.float32), np.full((2, 4, 5), 3, np.float32)
+    assert instruction_tolerance(instructions["slid"], (ones, threes)).absolute == 8 * 2**-23 * 8 * 3
+
+
+def test_solutions_are_given_room_relative_to_their_largest_element():
+    module, b, (x,) = program(ArrayShape(P.F32, (3, 3)))
+    factor = b.computation.add(Opcode.CHOLESKY, x.shape, (x,))
+    tolerance = instruction_tolerance(factor, (np.eye(3, dtype=np.float32),))
+    assert tolerance.of_largest == 72 * 2**-23
+    assert tolerance.absolute == 0
     assert module
