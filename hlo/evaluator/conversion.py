@@ -26,11 +26,13 @@ def convert(operand: Array, source: PrimitiveType, target: PrimitiveType) -> Arr
         if source.is_float:
             return _saturate(operand, target)
         return _wrap(operand.astype(np.int64 if source.is_signed else np.uint64), target)
+    if source.bit_width <= 8 and source.is_float:
+        operand = operand.astype(np.float32)  # exact; not all of these types convert to each other, or have a zero
     if target is PrimitiveType.PRED:
         return operand != np.zeros((), operand.dtype)
     if source is PrimitiveType.F64 and target.bit_width <= 8:
         return _round_to_odd(operand).astype(target.numpy)
-    if source.bit_width < 8:
+    if source.bit_width < 8 and source.is_integral:
         operand = operand.astype(np.int8)
     return operand.astype(target.numpy)
 
