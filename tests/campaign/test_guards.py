@@ -23,7 +23,8 @@ GUARDS = [(pass_.name, guard) for pass_ in PIPELINE.passes for guard in pass_.gu
 def without(pass_name: str, guard: str) -> Pipeline:
     return Pipeline(
         tuple(
-            replace(pass_, **{guard: False}) if pass_.name == pass_name else pass_ for pass_ in PIPELINE.passes
+            replace(pass_, **{guard: False}) if pass_.name == pass_name else pass_
+            for pass_ in PIPELINE.passes
         )
     )
 

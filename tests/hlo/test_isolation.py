@@ -3,6 +3,7 @@
 import os
 import sys
 from pathlib import Path
+from typing import Any
 
 import ml_dtypes
 import numpy as np
@@ -43,7 +44,7 @@ def command(tmp_path: Path) -> tuple[str, ...]:
 
 @pytest.fixture
 def warm(command: tuple[str, ...]):
-    child = WarmChild(command)
+    child = WarmChild(lambda: ChildProcess(command))
     yield child
     child.close()
 
@@ -97,7 +98,7 @@ def test_a_child_that_does_not_start_is_an_error() -> None:
     "dtype", ["bool", "int8", "uint64", "float32", "complex128", ml_dtypes.bfloat16, ml_dtypes.int4]
 )
 @pytest.mark.parametrize("shape", [(), (0,), (2, 3), (2, 0, 3)])
-def test_arrays_arrive_as_they_were_sent(dtype: object, shape: tuple[int, ...]) -> None:
+def test_arrays_arrive_as_they_were_sent(dtype: Any, shape: tuple[int, ...]) -> None:
     array = np.ones(shape, np.dtype(dtype))
     first, second = unpack_arrays(*pack_arrays([array, np.array([np.nan, -0.0])]))
     assert same_bits(first, array)

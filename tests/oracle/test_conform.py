@@ -15,7 +15,7 @@ EQ, CLOSE, ALMOST = "check.expect_eq", "check.expect_close", "check.expect_almos
 EPSILON, TINY = 2.0**-23, 1.401298464324817e-45  # of F32
 
 
-def holds(check: str, got: float, expected: float, dtype=np.float32) -> bool:
+def holds(check: str, got: complex, expected: complex, dtype: type[np.generic] = np.float32) -> bool:
     return not violation(check, np.array([got], dtype), np.array([expected], dtype))
 
 

@@ -64,7 +64,7 @@ def test_gradients_are_those_of_training(apply, feature: int) -> None:
             for step in (1e-5, -1e-5):
                 moved = [x.copy(), scale.copy(), offset.copy()]
                 moved[which][place] += step
-                ends.append((train(apply, *moved, feature)[0] * upstream).sum())
+                ends.append((train(apply, moved[0], moved[1], moved[2], feature)[0] * upstream).sum())
             assert gradient[place] == pytest.approx((ends[0] - ends[1]) / 2e-5, abs=1e-6)
 
 

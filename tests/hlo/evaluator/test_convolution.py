@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -111,7 +112,8 @@ def test_a_convolution_is_the_sum_of_its_products(apply, case: dict[str, Any]) -
 
 def simple(**window: int) -> ConvolutionDimensions:
     """Dimensions batch, feature, spatial of the image and the result, input, output, spatial of the kernel."""
-    return ConvolutionDimensions((WindowDimension(**window),), 0, 1, (2,), 0, 1, (2,), 0, 1, (2,))
+    dimension = replace(WindowDimension(), **window)
+    return ConvolutionDimensions((dimension,), 0, 1, (2,), 0, 1, (2,), 0, 1, (2,))
 
 
 def test_integers_wrap_in_the_type_of_the_result(apply) -> None:

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from hlo.attributes import RandomAlgorithm
 from hlo.interchange import read_text, write_text
 
 # key, counter, block; from the known-answer tests that come with Salmon et al.
@@ -106,4 +107,4 @@ def test_a_state_may_come_in_halves(run_text) -> None:
 def test_the_algorithm_survives_printing(algorithm: str) -> None:
     module = read_text(f"HloModule m\n{program(algorithm, 'u32[4]', 'u64[2]')}")
     assert f"algorithm=rng_{algorithm}" in write_text(module)
-    assert module.entry_computation.root.attributes.algorithm == f"rng_{algorithm}"
+    assert module.entry_computation.root.attributes == RandomAlgorithm(f"rng_{algorithm}")

@@ -183,4 +183,6 @@ def test_a_bitcast_between_layouts_keeps_the_memory() -> None:
     entry.set_root(
         builder.op(Opcode.BITCAST, builder.parameter(0, ArrayShape(S32, (2, 3))), shape=column_major)
     )
-    assert evaluate(module, [numbered((2, 3))]).tolist() == [[0, 3], [1, 4], [2, 5]]
+    value = evaluate(module, [numbered((2, 3))])
+    assert isinstance(value, np.ndarray)
+    assert value.tolist() == [[0, 3], [1, 4], [2, 5]]

@@ -145,7 +145,9 @@ def test_a_reversed_window_is_reduced_backwards(apply, scalars) -> None:
     assert got.tolist() == [2 * (2 * 0 - 2) - 1]
 
 
-def select_and_scatter(apply, scalars, x, source, window, *, direction="GE", initial=0) -> np.ndarray:
+def select_and_scatter(
+    apply, scalars, x, source, window, *, direction="GE", initial: float = 0
+) -> np.ndarray:
     t = PrimitiveType.of(x.dtype)
     return apply(
         Opcode.SELECT_AND_SCATTER,
