@@ -4,7 +4,7 @@
 
 Programs come from the generators and from folders of HLO text and StableHLO test programs; each is cut into its
 operations, and each operation is run alone, in all engines, on the values that it met. An operation with other
-types, sizes or attributes is another case. Takes some minutes.
+types, sizes or attributes is another case; what is missing to the number of cases is drawn anew. Takes minutes.
 """
 
 from __future__ import annotations
@@ -18,13 +18,19 @@ import jaxlib
 
 from fuzz.campaign.source import for_each_program
 from fuzz.generators import Program
-from hlo import HloFuzzError, HloInstruction, HloModule, Opcode, leaves
+from hlo import ArrayShape, HloFuzzError, HloInstruction, HloModule, Opcode, PrimitiveType, leaves
+from hlo.builder import Builder
+from hlo.evaluator import evaluate
+from hlo.infer import ShapeError
 from hlo.interchange import read_stablehlo, read_text
+from hlo.opcode import ELEMENTWISE_BINARY, ELEMENTWISE_UNARY
 from oracle.engines import ENGINES
 from oracle.inputs import draw_inputs
 from oracle.single_ops import SingleOp, single_ops
 from oracle.trust import TABLE, measure, written
 
+P = PrimitiveType
+_TYPES = (P.F32, P.S32, P.F64, P.U8, P.BF16, P.S64, P.PRED, P.C64, P.F16, P.U32, P.S8, P.U64)
 _MOST_ELEMENTS = 2_000  # of an operand: the interpreter is slow
 _HEADER = """\
 How many cases of each opcode ran, and how many came out as in our evaluator, by engine.
@@ -49,6 +55,20 @@ class Collector:
         except HloFuzzError:
             self.left_out += 1
 
+    def redraw(self) -> None:
+        """Run the cases of each opcode on further inputs, until it has as many cases as may be."""
+        for case in tuple(self.cases):
+            for seed in range(1, self._limit):
+                if self._taken[case.opcode] >= self._limit or not case.inputs:
+                    break
+                try:
+                    (inputs,) = draw_inputs(case.module, seed, 2)[1:]
+                    evaluate(case.module, inputs)
+                except HloFuzzError:
+                    break
+                self._taken[case.opcode] += 1
+                self.cases.append(SingleOp(case.opcode, case.module, inputs))
+
     def _wants(self, inst: HloInstruction) -> bool:
         key = (
             inst.opcode,
@@ -67,6 +87,22 @@ class Collector:
         self._seen.add(key)
         self._taken[inst.opcode] += 1
         return True
+
+
+def elementwise_programs() -> Iterator[HloModule]:
+    """Each elementwise opcode of one or two operands on each type that it takes."""
+    for opcode, arity in [(o, 1) for o in ELEMENTWISE_UNARY] + [(o, 2) for o in ELEMENTWISE_BINARY]:
+        for element_type in _TYPES:
+            module = HloModule("elementwise")
+            entry = module.add_computation("main")
+            build = Builder(entry)
+            operands = [build.parameter(i, ArrayShape(element_type, (12,))) for i in range(arity)]
+            try:
+                entry.set_root(build.op(opcode, *operands))
+            except ShapeError:
+                continue
+            module.set_entry_computation(entry)
+            yield module
 
 
 def programs_in(folder: Path) -> Iterator[HloModule]:
@@ -103,10 +139,14 @@ def main() -> None:
     def visit(number: int, program: Program) -> None:
         collector.take(program.module, program.input_seed)
 
+    for number, module in enumerate(elementwise_programs()):
+        collector.take(module, number)
     for folder in options.folders:
         for number, module in enumerate(programs_in(folder)):
             collector.take(module, number)
     for_each_program(0, 0, options.draws, visit)
+    collector.redraw()
+    print(f"{len(collector.cases)} cases", flush=True)
     table = measure(collector.cases, ENGINES)
     TABLE.write_text(written(table, header=_HEADER.format(version=jaxlib.__version__)), "utf-8")
     trusted = sum(row.is_trusted for row in table.values())

@@ -19,6 +19,7 @@ from oracle.checks.contracts import CONDUCT, STRUCTURE
 from oracle.checks.live_graph import keeps_the_live_graph
 from oracle.checks.switches import first_switch_that_matters
 from oracle.checks.values import InputSets, Values
+from oracle.engine import Engine
 from oracle.guarded import Crash, run_guarded
 from oracle.stopwatch import Stopwatch
 from oracle.verdict import Agree, Disagree, Finding, Judgement, Kind, Skip, SkipReason, Verdict
@@ -32,28 +33,38 @@ def judge(
     environment: Mapping[str, str],
     *,
     use_jax: bool = True,
+    engines: Sequence[Engine] = (),
 ) -> Judgement:
     """Run `pipeline`, with the switches that `environment` sets, on a copy of `module`, and check everything.
 
     `inputs` holds one or more input sets, each with a value for every parameter of the entry. Where the evaluator
-    cannot run the program, contracts are checked all the same, and the verdict is a finding or a skip. Raises
+    cannot run the program, contracts are checked all the same, and the verdict is a finding or a skip. Where values
+    differ, `engines` (say, `oracle.engines.ENGINES`) vote on the original, and the verdict lists the groups. Raises
     InvalidInput for a module that the verifier refuses, and for inputs that are none or do not fit.
     """
     if not inputs:
         raise InvalidInput("no inputs to judge by")
     if violations := verify(module):
         raise InvalidInput(f"not valid HLO: {violations[0]}")
-    return _Case(module, apply_switches(pipeline, environment), inputs, use_jax).judged()
+    return _Case(module, apply_switches(pipeline, environment), inputs, use_jax, engines).judged()
 
 
 class _Case:
     """One judgement in the making."""
 
-    def __init__(self, module: HloModule, pipeline: Pipeline, inputs: InputSets, use_jax: bool) -> None:
+    def __init__(
+        self,
+        module: HloModule,
+        pipeline: Pipeline,
+        inputs: InputSets,
+        use_jax: bool,
+        engines: Sequence[Engine],
+    ) -> None:
         self._module = module
         self._pipeline = pipeline
         self._inputs = inputs
         self._use_jax = use_jax
+        self._engines = engines
         self._watch = Stopwatch()
         self._values: Values | None = None
         self._runs: list[PassRun] = []
@@ -141,7 +152,7 @@ class _Case:
         from oracle.checks.jax_reference import second_opinion
 
         with self._watch.measure("jax"):
-            return second_opinion(finding, self._module)
+            return second_opinion(finding, self._module, self._engines)
 
     def _meets_jax(self) -> Verdict:
         if not self._use_jax or self._values is None:
@@ -149,7 +160,9 @@ class _Case:
         from oracle.checks.jax_reference import meets_jax
 
         try:
-            verdict, remarks = meets_jax(self._module, self._inputs, self._values, self._runs, self._watch)
+            verdict, remarks = meets_jax(
+                self._module, self._inputs, self._values, self._runs, self._watch, self._engines
+            )
         except (UnsupportedOpcode, EvaluationLimit) as error:
             return _skip(error)
         self._messages.extend(remarks)

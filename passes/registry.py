@@ -41,6 +41,11 @@ FAMILIES: Mapping[str, Callable[[str], type[Pass]]] = MappingProxyType(
 RUN_CODE = frozenset({"cmd", "py"})
 """The families whose passes are code of this machine's, which a file must not be able to start."""
 
+
+class CodeRefused(InvalidInput):
+    """A pipeline has a pass of `RUN_CODE` and comes from where that is not allowed."""
+
+
 _NAME = re.compile(r"\s*([\w-]*)\s*")
 _FAMILY = re.compile(rf'\s*({"|".join(FAMILIES)}):("(?:[^"\\]|\\.)*"|[^\s,{{}}"]*)\s*')
 _OPTION = re.compile(r'\s*([\w-]*)\s*=\s*("(?:[^"\\]|\\.)*"|[^\s,{}"]*)\s*')
@@ -54,7 +59,7 @@ def parse_pipeline(text: str, *, allow_code: bool = False) -> Pipeline:
 
     An option is written `name=value`: true or false, a decimal integer, or text, quoted as in JSON where it
     has other characters than letters, digits and `_./:+-`. Empty text is the empty pipeline. Raises
-    InvalidInput naming the part that is wrong, with the nearest known names.
+    InvalidInput naming the part that is wrong, with the nearest known names; CodeRefused for code not allowed.
     """
     if not text.strip():
         return Pipeline()
@@ -90,7 +95,7 @@ def _read_class(text: str, position: int, allow_code: bool) -> tuple[type[Pass],
         raise InvalidInput(f"pipeline {text!r}: the quote at character {family.end() + 1} is not closed")
     name = _unquote(f"pass {family[1]}:", family[2]) if family[2].startswith('"') else family[2]
     if family[1] in RUN_CODE and not allow_code:
-        raise InvalidInput(
+        raise CodeRefused(
             f"{family[1]}:{family[2]} would run code of this machine, which is not allowed here"
         )
     return FAMILIES[family[1]](name), family.end()

@@ -15,16 +15,13 @@ import struct
 import subprocess
 import tempfile
 import time
-from collections.abc import Sequence
-from typing import IO, Any
+from collections.abc import Callable, Sequence
+from typing import IO, Any, Generic, TypeVar
 
 LENGTH = struct.Struct(">Q")
 
 START_LIMIT = 60.0
 """Seconds in which a child must be ready. It takes one or two, unless the machine is busy."""
-
-REQUEST_LIMIT = 10_000
-"""Requests after which a fresh child takes over: a compiler keeps a little of each module."""
 
 _TAIL = 4096
 
@@ -45,12 +42,23 @@ class ChildHung(ChildDied):
 class ChildProcess:
     """A running child. `hello` is the JSON of its first answer, `process_id` the system's number for it."""
 
+    called = "process"
+    """What messages call it."""
+
+    request_limit = 10_000
+    """Requests after which a fresh child takes over: a compiler keeps a little of each module."""
+
     def __init__(self, command: Sequence[str]) -> None:
         """Starts it and waits until it is ready. Raises ChildDied."""
         # A file of its own: a pipe would have to be emptied all the time, and this one survives a crash.
-        self._log: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115
+        self._log: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 (lives as long as the child)
         self._child = subprocess.Popen(
-            list(command), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._log, bufsize=0
+            list(command),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._log,
+            bufsize=0,
+            start_new_session=True,  # Ctrl-C is for us: a child that it ended would look like a crash
         )
         assert self._child.stdin is not None
         assert self._child.stdout is not None
@@ -63,7 +71,7 @@ class ChildProcess:
     @property
     def is_fit(self) -> bool:
         """Whether it can take another request."""
-        return self._child.poll() is None and self._requests < REQUEST_LIMIT
+        return self._child.poll() is None and self._requests < self.request_limit
 
     def ask(self, head: dict[str, Any], body: bytes, time_limit: float) -> tuple[dict[str, Any], bytes]:
         """The answer to a request, in `time_limit` seconds. Raises ChildDied (ChildHung where it is late)."""
@@ -117,7 +125,7 @@ class ChildProcess:
     def _died(self) -> ChildDied:
         status = self._child.wait()
         how = f"signal {-status}" if status < 0 else f"status {status}"
-        return ChildDied(f"the process ended with {how}", self._end())
+        return ChildDied(f"the {self.called} ended with {how}", self._end())
 
     def _end(self) -> str:
         """End the child, and give the end of its log."""
@@ -127,27 +135,30 @@ class ChildProcess:
         return log
 
 
-class WarmChild:
+P = TypeVar("P", bound=ChildProcess)
+
+
+class WarmChild(Generic[P]):
     """The one child of its kind in this process, made when first needed. A forked process gets its own."""
 
-    def __init__(self, command: Sequence[str]) -> None:
-        self._command = tuple(command)
-        self._process: ChildProcess | None = None
+    def __init__(self, make: Callable[[], P]) -> None:
+        self._make = make
+        self._process: P | None = None
         self._owner = 0
         atexit.register(self.close)
 
-    def get(self) -> ChildProcess:
-        """A child that takes requests, started where there is none. Raises ChildDied where it does not start."""
+    def get(self) -> P:
+        """A child that takes requests, made where there is none. Raises ChildDied where it does not start."""
         if self._process is not None and self._owner == os.getpid():
             if self._process.is_fit:
                 return self._process
             self._process.close()
-        self._process = ChildProcess(self._command)
+        self._process = self._make()
         self._owner = os.getpid()
         return self._process
 
     def close(self) -> None:
-        """End it; the next `get` starts another."""
+        """End it; the next `get` makes another."""
         if self._process is not None and self._owner == os.getpid():
             self._process.close()
         self._process = None

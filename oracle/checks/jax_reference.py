@@ -1,7 +1,8 @@
 """What does JAX say?
 
 Every graph that passed all other checks meets the reference: JAX on the original against the evaluator on the
-result. And every finding about values gets it as a second opinion. Where JAX and the evaluator disagree about the
+result. And every finding about values gets it as a second opinion, with
+a vote of further engines where the caller names some. Where JAX and the evaluator disagree about the
 original, the finding is about an engine and not about a pass.
 
 Importing this module imports JAX, which takes a second: `oracle.judge` does so when it is first needed.
@@ -18,10 +19,12 @@ from oracle.agreement import first_disagreement
 from oracle.checks.base import PassRun
 from oracle.checks.values import InputSets, Values, described
 from oracle.compare import Tolerance, compare
+from oracle.engines import Engine, NumpyEvaluator, Ran
 from oracle.reference import Reference, run_jax
 from oracle.stopwatch import Stopwatch
 from oracle.tolerance import tolerance_of
 from oracle.verdict import Agree, Disagree, Finding, Kind, Mismatch, Skip, SkipReason, Verdict
+from oracle.vote import vote
 
 CHECK = "jax"
 
@@ -30,11 +33,17 @@ _LEFT, _RIGHT = "jax, original", "evaluator, result"
 
 
 def meets_jax(
-    module: HloModule, inputs: InputSets, values: Values, runs: Sequence[PassRun], watch: Stopwatch
+    module: HloModule,
+    inputs: InputSets,
+    values: Values,
+    runs: Sequence[PassRun],
+    watch: Stopwatch,
+    engines: Sequence[Engine] = (),
 ) -> tuple[Verdict, list[str]]:
     """JAX on `module` against what the evaluator gave after the last pass; and remarks.
 
-    Raises UnsupportedOpcode (or a kind of it) and EvaluationLimit from JAX's side.
+    Where the two disagree, `engines` vote, and the verdict lists the groups. Raises UnsupportedOpcode (or a kind
+    of it) and EvaluationLimit from JAX's side.
     """
     reference = Reference(module)
     remarks: list[str] = []
@@ -46,21 +55,36 @@ def meets_jax(
             if found is None:
                 continue
             if _difference(module, expected, values.original[number]) is None:
-                return Disagree(_finding(module, expected, values, runs, number, one_set, found)), remarks
+                finding = _finding(module, expected, values, runs, number, one_set, found)
+                with watch.measure("vote"):
+                    return Disagree(_with(finding, *_votes(module, finding, engines))), remarks
         with watch.measure("jax"):
             where = first_disagreement(module, one_set)
         if where is not None:
-            return Skip(SkipReason.ENGINES_DISAGREE, f"{where}; in the end {described(found)}"), remarks
+            with watch.measure("vote"):
+                said = "; ".join(
+                    [f"{where}; in the end {described(found)}", *_vote(module, one_set, engines)]
+                )
+            return Skip(SkipReason.ENGINES_DISAGREE, said), remarks
         remarks.append(
             f"rounding grew past its estimate: {described(found)}; no instruction is seen differently"
         )
     return Agree(), remarks
 
 
-def second_opinion(finding: Finding, module: HloModule) -> Verdict:
-    """What becomes of a finding about values once JAX has seen the original."""
+def second_opinion(finding: Finding, module: HloModule, engines: Sequence[Engine] = ()) -> Verdict:
+    """What becomes of a finding about values once JAX has seen the original, and `engines` have voted on it."""
     if finding.mismatch is None or finding.after is None:
         return Disagree(finding)
+    votes = _votes(module, finding, engines)
+    verdict = _confirmed_by_jax(finding, module)
+    if isinstance(verdict, Disagree):
+        return Disagree(_with(verdict.finding, *votes))
+    return replace(verdict, detail="; ".join((verdict.detail, *votes)))
+
+
+def _confirmed_by_jax(finding: Finding, module: HloModule) -> Disagree | Skip:
+    assert finding.after is not None
     try:
         expected = run_jax(module, finding.inputs)
     except (UnsupportedOpcode, EvaluationLimit) as error:
@@ -99,5 +123,18 @@ def _finding(
     return run.finding(CHECK, Kind.VALUE, described(mismatch), inputs=inputs, mismatch=mismatch)
 
 
-def _with(finding: Finding, detail: str) -> Finding:
-    return replace(finding, details=(*finding.details, detail))
+def _votes(module: HloModule, finding: Finding, engines: Sequence[Engine]) -> tuple[str, ...]:
+    """What the engines make of the original, and with whom the result sides."""
+    if not engines or finding.after is None:
+        return ()
+    result = NumpyEvaluator().run(finding.after, finding.inputs)
+    others = {f"result of {finding.pass_name}": result.value} if isinstance(result, Ran) else {}
+    return vote(module, finding.inputs, engines, others).lines()
+
+
+def _vote(module: HloModule, inputs: tuple[Value, ...], engines: Sequence[Engine]) -> tuple[str, ...]:
+    return vote(module, inputs, engines).lines() if engines else ()
+
+
+def _with(finding: Finding, *details: str) -> Finding:
+    return replace(finding, details=(*finding.details, *details))

@@ -71,8 +71,10 @@ class _Comparison:
         return None
 
     def _fault(self, inst: HloInstruction, twin: HloInstruction) -> str | None:
-        if _unlinked(inst) != _unlinked(twin):
-            return "it is another instruction"
+        old, new = _facts(inst), _facts(twin)
+        for fact, value in old.items():
+            if new[fact] != value:
+                return f"its {fact} was {value} and is {new[fact]}"
         if len(inst.operands) != len(twin.operands):
             return "it has another number of operands"
         for i, (operand, other) in enumerate(zip(inst.operands, twin.operands, strict=True)):
@@ -100,17 +102,17 @@ def _is_marker(inst: HloInstruction) -> bool:
     return inst.opcode is Opcode.CUSTOM_CALL and inst.custom_call_target in BOUNDARY_MARKERS
 
 
-def _unlinked(inst: HloInstruction) -> tuple[object, ...]:
+def _facts(inst: HloInstruction) -> dict[str, object]:
     """All of an instruction but its operands and, for a slice, the tokens in its text."""
     metadata = inst.metadata
-    if inst.opcode in _TAGGED:
-        metadata = replace(metadata, op_name=strip_indices(metadata.op_name, anchored=True))
-    return (
-        inst.opcode,
-        inst.shape,
-        inst.attributes,
-        metadata,
-        dict(inst.frontend_attributes),
-        inst.carried,
-        [callee.name for callee in inst.called_computations],
-    )
+    is_tagged = inst.opcode in _TAGGED
+    return {
+        "opcode": inst.opcode,
+        "shape": inst.shape,
+        "attribute record": inst.attributes,
+        "op_name": repr(strip_indices(metadata.op_name, anchored=True) if is_tagged else metadata.op_name),
+        "other metadata": replace(metadata, op_name=""),
+        "frontend attributes": dict(inst.frontend_attributes),
+        "carried fields": inst.carried,
+        "callee list": [callee.name for callee in inst.called_computations],
+    }

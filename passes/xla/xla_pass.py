@@ -12,10 +12,11 @@ from hlo import HloModule, InvalidInput, Opcode
 from hlo.canonical import structure
 from hlo.evaluator import BOUNDARY_MARKERS
 from hlo.interchange import import_proto
+from hlo.isolation import ChildDied
 from passes.base import Exactness, Pass, PassCrashed, PassError, Trace
 from passes.pipeline import written
 from passes.xla.catalogue import known_passes
-from passes.xla.process import XlaDied, XlaRefused, warm_process
+from passes.xla.process import XlaRefused, warm_process
 from passes.xla.restoring import restored
 from passes.xla.wrapping import INLINER, Wrapped, wrapped
 
@@ -109,7 +110,7 @@ class XlaPass(Pass):
             if error.in_import or not message.startswith(_FAULTS) or not self._is_theirs(origin, passes):
                 raise PassError(self.name, message) from None
             raise PassCrashed(self.name, message) from None
-        except XlaDied as error:
+        except ChildDied as error:
             if passes != _without(passes) and not self._is_theirs(origin, passes):
                 message = f"XLA cannot take the module, with or without the pass: {error.message}"
                 raise PassError(self.name, message) from None
@@ -123,7 +124,7 @@ class XlaPass(Pass):
             return False
         try:
             warm_process().run(origin.proto, without, self.timeout)
-        except (XlaRefused, XlaDied):
+        except (XlaRefused, ChildDied):
             return False
         return True
 
@@ -191,7 +192,7 @@ def pipeline_stages(module: HloModule, *, timeout: int = 30) -> list[tuple[str, 
         stages = xla.stages(origin.proto, None, timeout)
     except XlaRefused as error:
         raise PassError(name, origin.readable(error.message)) from None
-    except XlaDied as error:
+    except ChildDied as error:
         raise PassCrashed(name, error.message, error.log) from None
     # XLA also says when a pipeline inside the pipeline ended, which is no step of its own.
     return [

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from hlo import ArrayShape, HloModule, InvalidInput, Opcode, OpMetadata, PrimitiveType
+from hlo.attributes import CholeskyOptions
 from hlo.builder import Builder
 from hlo.canonical import structure
 from oracle import Agree, Disagree, Kind, Skip, SkipReason, draw_inputs, judge
@@ -87,10 +88,19 @@ class ClaimsAChange(Nothing):
 class NeverSettles(Nothing):
     name = "never-settles"
 
-    def run(self, module, trace):
+    def run(self, module: HloModule, trace: Trace) -> bool:
         entry = module.entry_computation
         entry.set_root(entry.add_clone(entry.root, entry.root.operands))
         return True
+
+
+class NeverSettlesAndHidesIt(NeverSettles):
+    name = "never-settles-and-hides-it"
+
+    def run(self, module, trace):
+        again = module.entry_computation.root.name != "tuple"
+        super().run(module, trace)
+        return not again
 
 
 class Fails(Nothing):
@@ -233,6 +243,7 @@ def judged(*passes: Pass, module: HloModule | None = None, environment=None, use
         (HidesAChange(), "contracts", Kind.CHANGED_FLAG),
         (ClaimsAChange(), "contracts", Kind.CHANGED_FLAG),
         (NeverSettles(), "contracts", Kind.NOT_IDEMPOTENT),
+        (NeverSettlesAndHidesIt(), "contracts", Kind.NOT_IDEMPOTENT),
         (Fails(), "crash", Kind.CRASH),
         (FailsTheSecondTime(), "contracts", Kind.CRASH),
         (ChangesTheResult(), "contracts", Kind.RESULT_SHAPE),
@@ -428,9 +439,9 @@ def test_rounding_that_grows_is_no_disagreement():
     entry = module.add_computation("main")
     module.set_entry_computation(entry)
     b = Builder(entry)
-    y = b.op(Opcode.EXP, b.parameter(0, ArrayShape(P.F32, (64,))))
+    y = b.op(Opcode.EXP, b.parameter(0, ArrayShape(P.F32, (1000,))))
     entry.set_root(b.op(Opcode.SUBTRACT, b.op(Opcode.LOG, b.op(Opcode.EXP, y)), y))
-    inputs = [(np.linspace(0.1, 2.0, 64, dtype=np.float32),)]
+    inputs = [(np.linspace(0.1, 2.0, 1000, dtype=np.float32),)]
     judgement = judge(module, Pipeline((Nothing(),)), inputs, {})
     assert judgement.verdict == Agree()
     assert any("rounding grew past its estimate" in message for message in judgement.messages)
@@ -459,8 +470,8 @@ def test_an_element_type_that_jax_does_not_take_is_skipped():
     entry = module.add_computation("main")
     module.set_entry_computation(entry)
     b = Builder(entry)
-    x = b.parameter(0, ArrayShape(P.F8E5M2, (3,)))
-    entry.set_root(b.op(Opcode.NEGATE, x))
+    x = b.parameter(0, ArrayShape(P.F16, (3, 3)))
+    entry.set_root(b.op(Opcode.CHOLESKY, x, attributes=CholeskyOptions(lower=True)))
     verdict = judged(Nothing(), module=module).verdict
     assert isinstance(verdict, Skip)
     assert verdict.reason is SkipReason.UNSUPPORTED_TYPE

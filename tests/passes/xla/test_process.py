@@ -10,8 +10,8 @@ import pytest
 from hlo import BridgeUnavailable
 from hlo.canonical import structure
 from hlo.interchange import export_proto, import_proto, read_text
-from passes.xla import process
-from passes.xla.process import CHILD, XlaDied, XlaProcess, XlaRefused, warm_process
+from hlo.isolation import ChildDied
+from passes.xla.process import CHILD, XlaProcess, XlaRefused, warm_process
 from tests.passes.xla.programs import CALLS, DEAD, child_that
 
 PROTO = export_proto(read_text(DEAD))
@@ -69,7 +69,7 @@ def test_a_refusal_costs_nothing() -> None:
 def test_one_that_died_is_replaced() -> None:
     xla = warm_process()
     os.kill(xla.process_id, signal.SIGKILL)
-    with pytest.raises(XlaDied, match="the XLA process ended with signal 9"):
+    with pytest.raises(ChildDied, match="the XLA process ended with signal 9"):
         xla.run(PROTO, (), LIMIT)
     assert warm_process().process_id != xla.process_id
     warm_process().run(PROTO, (), LIMIT)
@@ -79,7 +79,7 @@ def test_one_that_hangs_is_ended_and_replaced() -> None:
     xla = warm_process()
     os.kill(xla.process_id, signal.SIGSTOP)
     started = time.monotonic()
-    with pytest.raises(XlaDied, match=r"no answer in 0\.2 s"):
+    with pytest.raises(ChildDied, match=r"no answer in 0\.2 s"):
         xla.run(PROTO, (), 0.2)
     assert time.monotonic() - started < 10
     with pytest.raises(ProcessLookupError):
@@ -90,7 +90,7 @@ def test_one_that_hangs_is_ended_and_replaced() -> None:
 def test_one_that_served_long_is_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
     xla = warm_process()
     xla.run(PROTO, (), LIMIT)
-    monkeypatch.setattr(process, "REQUEST_LIMIT", 1)
+    monkeypatch.setattr(XlaProcess, "request_limit", 1)
     assert warm_process().process_id != xla.process_id
 
 
@@ -102,7 +102,7 @@ def test_a_jaxlib_without_the_hook_is_named() -> None:
 
 
 def test_one_that_does_not_start_says_why() -> None:
-    with pytest.raises(XlaDied, match="the XLA process ended with status 3") as caught:
+    with pytest.raises(ChildDied, match="the XLA process ended with status 3") as caught:
         XlaProcess((sys.executable, "-c", "import sys; print('no luck', file=sys.stderr); sys.exit(3)"))
     assert caught.value.log == "no luck\n"
 

@@ -1,4 +1,4 @@
-"""What does XLA's CPU compiler make of a program? The engine that compiles all of it at once.
+"""How fast is the naive way: compiling a whole program with XLA's CPU compiler, in this process?
 
 Not the reference of the campaign, which runs operation by operation without compiling: this is the naive way that
 `benchmarks/throughput.py` measures against, and a further vote.
@@ -7,14 +7,16 @@ Not the reference of the campaign, which runs operation by operation without com
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 import jax
 import numpy as np
-from jaxlib import _jax
 
 from hlo import ArrayShape, HloModule, Opcode, Shape, Token, TupleShape, UnsupportedOpcode, Value
 from hlo.evaluator import ForeignCustomCall
-from hlo.interchange import export_proto
+from hlo.interchange import bridge, export_proto
+
+Array = np.ndarray[Any, np.dtype[Any]]
 
 _ENGINE = "XLA CPU"
 
@@ -34,9 +36,9 @@ class CompiledModule:
         self._result = module.entry_computation.root.shape
         devices = jax.devices("cpu")[:1]
         self._executable = devices[0].client.compile_and_load(
-            _jax.mlir.hlo_to_stablehlo(export_proto(module)),
-            _jax.DeviceList(tuple(devices)),
-            _jax.CompileOptions(),
+            _jaxlib("mlir.hlo_to_stablehlo")(export_proto(module)),
+            _jaxlib("DeviceList")(tuple(devices)),
+            _jaxlib("CompileOptions")(),
         )
         self._device = devices[0]
 
@@ -49,7 +51,12 @@ class CompiledModule:
         return _rebuild(self._result, arrays)
 
 
-def _arrays(value: Value) -> Iterator[np.ndarray]:
+def _jaxlib(path: str) -> Any:
+    """What the installed jaxlib has at `path`. Raises BridgeUnavailable."""
+    return bridge._feature("jaxlib._jax", path)
+
+
+def _arrays(value: Value) -> Iterator[Array]:
     """The arrays of a value in order: StableHLO has no tuples at its borders."""
     if isinstance(value, tuple):
         for element in value:
@@ -60,7 +67,7 @@ def _arrays(value: Value) -> Iterator[np.ndarray]:
         yield value
 
 
-def _rebuild(shape: Shape, arrays: Iterator[np.ndarray]) -> Value:
+def _rebuild(shape: Shape, arrays: Iterator[Array]) -> Value:
     if isinstance(shape, TupleShape):
         return tuple(_rebuild(element, arrays) for element in shape.elements)
     if not isinstance(shape, ArrayShape):
