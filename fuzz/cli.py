@@ -10,11 +10,14 @@ from pathlib import Path
 from typing import NoReturn
 
 from fuzz import commands
+from fuzz.campaign import Programs
 from fuzz.commands import Exit
+from fuzz.commands.common import find_user_modules
+from fuzz.commands.sweep import SWEEP
 from fuzz.report import complain
 from fuzz.settings import Settings
 from hlo import BridgeUnavailable, InvalidInput, UnsupportedOpcode
-from passes import DEFAULT_PIPELINE, parse_assignment, parse_pipeline
+from passes import DEFAULT_PIPELINE, Pipeline, parse_assignment, parse_pipeline
 
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*(s|m|h|)")
 _SECONDS = {"": 1, "s": 1, "m": 60, "h": 3600}
@@ -56,13 +59,16 @@ def parser() -> argparse.ArgumentParser:
         sub.set_defaults(command=command)
         return sub
 
-    add("passes", commands.list_passes)
+    listing = add("passes", commands.list_passes)
+    opcodes = "list the opcodes instead, and whether independent engines see each as our evaluator does"
+    listing.add_argument("--opcodes", action="store_true", help=opcodes)
     _check_options(add("check", commands.check))
     _run_options(add("run", commands.run_campaign))
     replay = add("replay", commands.replay_files)
     where = "corpus files, or folders of them (default corpus)"
     replay.add_argument("paths", nargs="*", type=Path, default=[Path("corpus")], metavar="PATH", help=where)
     _add_json(replay)
+    _add_allow_code(replay)
     reduce = add("reduce", commands.reduce)
     reduce.add_argument(
         "path", type=Path, metavar="FILE", help="a corpus file whose expectation is a failure"
@@ -71,7 +77,10 @@ def parser() -> argparse.ArgumentParser:
         "--time", type=_duration, default=60.0, metavar="T", help="when to stop (default 60s)"
     )
     reduce.add_argument("--out", type=Path, metavar="FILE", help="where to write (default FILE-reduced.hlo)")
-    add("report", commands.report).add_argument("path", type=Path, metavar="FILE", help="a corpus file")
+    _add_allow_code(reduce)
+    report = add("report", commands.report)
+    report.add_argument("path", type=Path, metavar="FILE", help="a corpus file")
+    _add_allow_code(report)
     conform = add("conform", commands.conform_files)
     conform.add_argument("path", type=Path, metavar="DIR", help="a folder of StableHLO programs, *.mlir")
     _add_json(conform)
@@ -81,7 +90,7 @@ def parser() -> argparse.ArgumentParser:
 def _check_options(command: argparse.ArgumentParser) -> None:
     programs = "HLO text, HLO proto, StableHLO, or a JAX function with a companion function_example_args()"
     command.add_argument("target", metavar="FILE|package.module:function", help=programs)
-    _add_recipe(command)
+    _add_recipe(command, _typed_pipeline)
     _add_json(command)
     keep = "leave the arguments of JAX's calls one by one"
     command.add_argument("--keep-calls", action="store_true", help=keep)
@@ -95,7 +104,9 @@ def _check_options(command: argparse.ArgumentParser) -> None:
 
 
 def _run_options(command: argparse.ArgumentParser) -> None:
-    _add_recipe(command)
+    _add_recipe(
+        command, _typed_pipeline_or_sweep, "; xla:* is each of XLA's own that keeps the meaning, in turn"
+    )
     _add_json(command)
     size = command.add_mutually_exclusive_group()
     size.add_argument("--examples", type=_count, metavar="N", help="how many graphs")
@@ -106,14 +117,21 @@ def _run_options(command: argparse.ArgumentParser) -> None:
     )
     command.add_argument("--seed", type=_number, metavar="S", help="the same graphs again (default: random)")
     command.add_argument(
+        "--programs",
+        choices=[str(kind) for kind in Programs],
+        help="unrolled loops, graphs of all operations, or both (default: loops for the Neuron passes, else all)",
+    )
+    command.add_argument(
         "--out", type=Path, default=folder, metavar="DIR", help="for findings (default %(default)s)"
     )
 
 
-def _add_recipe(command: argparse.ArgumentParser) -> None:
+def _add_recipe(
+    command: argparse.ArgumentParser, read: Callable[[str], Pipeline | str], more: str = ""
+) -> None:
     default = parse_pipeline(DEFAULT_PIPELINE)
     example = "for example dynamic-slice-mover{clamp_starts=false},dce (default: the two Neuron passes)"
-    command.add_argument("--passes", type=parse_pipeline, default=default, metavar="PIPELINE", help=example)
+    command.add_argument("--passes", type=read, default=default, metavar="PIPELINE", help=example + more)
     switch = "set a switch of a pass; may be repeated"
     command.add_argument(
         "--env", type=parse_assignment, action="append", default=[], metavar="NAME=VALUE", help=switch
@@ -122,6 +140,22 @@ def _add_recipe(command: argparse.ArgumentParser) -> None:
 
 def _add_json(command: argparse.ArgumentParser) -> None:
     command.add_argument("--json", action="store_true", help="end the output with one line of JSON")
+
+
+def _add_allow_code(command: argparse.ArgumentParser) -> None:
+    allow = "run the commands (cmd:) and import the Python modules (py:) that a file names: only for files you trust"
+    command.add_argument("--allow-code", action="store_true", help=allow)
+
+
+def _typed_pipeline(text: str) -> Pipeline:
+    """What the user typed may run code, and means the user's modules."""
+    if "py:" in text:
+        find_user_modules()
+    return parse_pipeline(text, allow_code=True)
+
+
+def _typed_pipeline_or_sweep(text: str) -> Pipeline | str:
+    return SWEEP if text.strip() == SWEEP else _typed_pipeline(text)
 
 
 def _duration(text: str) -> float:

@@ -6,12 +6,13 @@ A file is HLO text that XLA's own parser accepts. The comment lines above it are
     // RUN: pipeline in text form
     // ENV: NAME=VALUE                       none or more; the value is taken as it stands, spaces included
     // EXPECT: agree                         or: disagree CHECK/KIND PASS, or: skip REASON
+    // JAXLIB: <0.12                         the versions that disagree so; with others the case must agree
     // WHY: why the file is here
     // INPUTS                                begins a set of inputs; may be left out before the first
     // INPUT: {"type":"s32","shape":[2],"value":[1,2]}      one for each entry parameter, see fuzz/values.py
     // any other comment, such as the report that a campaign writes
 
-Nothing in it is run as code.
+Nothing in it is run as code, unless who reads it allows the passes that are commands or Python callables.
 """
 
 from __future__ import annotations
@@ -22,27 +23,45 @@ import os
 import re
 from collections.abc import Generator, Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
+from importlib.metadata import version
 from pathlib import Path
 
-from fuzz.case import Case, check_expectation, fits
+from packaging.specifiers import InvalidSpecifier, SpecifierSet
+
+from fuzz.case import AGREE, Case, check_expectation, fits
 from fuzz.values import read_value, write_value
 from hlo import HloModule, InvalidInput, Value
 from hlo.interchange import read_file, read_text, write_text
-from passes import parse_assignment, parse_pipeline
+from passes import CodeRefused, Pipeline, parse_assignment, parse_pipeline
 
-_KEYS = ("CASE", "RUN", "ENV", "EXPECT", "WHY", "INPUT", "INPUTS")
-_ONCE = ("CASE", "RUN", "EXPECT", "WHY")
+_KEYS = ("CASE", "RUN", "ENV", "EXPECT", "JAXLIB", "WHY", "INPUT", "INPUTS")
+_ONCE = ("CASE", "RUN", "EXPECT", "JAXLIB", "WHY")
 _HEADER_LINE = re.compile(r"// ?([A-Z]+)(?:: ?(.*))?")
 
 
 @dataclass(frozen=True, eq=False)
 class CorpusCase:
-    """A case with its name, the verdict it must get (`fuzz.case.verdict_text`) and the reason it is kept."""
+    """A case with its name, the verdict it must get (`fuzz.case.verdict_text`) and the reason it is kept.
+
+    `jaxlib` says with which versions it must get that verdict (a version specifier, PyPA specification); with
+    others it must agree. Empty for all.
+    """
 
     name: str
     case: Case
     expect: str
     why: str
+    jaxlib: str = ""
+
+    def expected_with(self, jaxlib: str) -> str:
+        """The verdict that it must get with this version of jaxlib."""
+        return self.expect if SpecifierSet(self.jaxlib).contains(jaxlib, prereleases=True) else AGREE
+
+    @property
+    def expected_here(self) -> str:
+        """The verdict that it must get with the jaxlib that is installed."""
+        return self.expected_with(version("jaxlib"))
 
 
 def write_case(entry: CorpusCase, comments: Sequence[str] = ()) -> str:
@@ -52,6 +71,7 @@ def write_case(entry: CorpusCase, comments: Sequence[str] = ()) -> str:
         f"RUN: {entry.case.pipeline}",
         *(f"ENV: {name}={value}" for name, value in entry.case.environment.items()),
         f"EXPECT: {entry.expect}",
+        *([f"JAXLIB: {entry.jaxlib}"] if entry.jaxlib else []),
         f"WHY: {' '.join(entry.why.split())}",
     ]
     for inputs in entry.case.inputs:
@@ -61,21 +81,42 @@ def write_case(entry: CorpusCase, comments: Sequence[str] = ()) -> str:
     return "\n".join(lines) + "\n" + write_text(entry.case.module).rstrip("\n") + "\n"
 
 
-def read_case(text: str, module: HloModule | None = None) -> CorpusCase:
+def read_case(text: str, module: HloModule | None = None, *, allow_code: bool = False) -> CorpusCase:
     """The case of a corpus file's text, which nobody but us wrote unless its `module` was read before.
 
-    Raises InvalidInput with the line that is wrong, UnsupportedOpcode for an opcode we do not know.
+    `allow_code`: its pipeline may start commands and import modules, which it must not where anybody may have
+    written it. Raises InvalidInput with the line that is wrong, UnsupportedOpcode for an opcode we do not know.
     """
     recipe = _read_recipe(text)
     for key in ("RUN", "EXPECT"):
         if key not in recipe.lines:
             raise InvalidInput(f"the recipe has no {key} line", line=1)
-    pipeline = recipe.parse("RUN", parse_pipeline)
+    pipeline = recipe.parse("RUN", partial(_pipeline, allow_code=allow_code))
     expect = recipe.parse("EXPECT", check_expectation)
     module = module or read_text(text)
     inputs = tuple(_check_inputs(module, inputs) for inputs in recipe.inputs or [_InputSet(line=1)])
     case = Case(module, pipeline, inputs, dict(recipe.environment))
-    return CorpusCase(recipe.text("CASE") or module.name, case, expect, recipe.text("WHY"))
+    jaxlib = recipe.parse("JAXLIB", partial(_versions, expect=expect)) if "JAXLIB" in recipe.lines else ""
+    return CorpusCase(recipe.text("CASE") or module.name, case, expect, recipe.text("WHY"), jaxlib)
+
+
+def _pipeline(text: str, *, allow_code: bool) -> Pipeline:
+    try:
+        return parse_pipeline(text, allow_code=allow_code)
+    except CodeRefused as error:
+        raise InvalidInput(f"{error.message} without --allow-code") from None
+
+
+def _versions(text: str, *, expect: str) -> str:
+    if not expect.startswith("disagree "):
+        raise InvalidInput("JAXLIB says where a case disagrees, and this one is not expected to")
+    try:
+        SpecifierSet(text)
+    except InvalidSpecifier:
+        raise InvalidInput(
+            f"{text!r} is no version specifier; write for example <0.12 or >=0.10,<0.12"
+        ) from None
+    return text
 
 
 @dataclass
@@ -155,11 +196,11 @@ def comments_of(text: str) -> list[str]:
     return [line.removeprefix(bar).removeprefix(" ") for line in text.splitlines() if line.startswith(bar)]
 
 
-def load(path: Path) -> CorpusCase:
+def load(path: Path, *, allow_code: bool = False) -> CorpusCase:
     """The case in a file, which anybody may have written. Raises as `read_case` does, with the path."""
     module = read_file(path)  # first: it looks out for text that would kill jaxlib's parser
     with naming(path):
-        return read_case(path.read_text("utf-8"), module)
+        return read_case(path.read_text("utf-8"), module, allow_code=allow_code)
 
 
 @contextlib.contextmanager

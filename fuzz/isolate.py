@@ -23,6 +23,7 @@ from fuzz.report import verdict_line
 from fuzz.settings import child_environment
 from oracle.judge import judge
 from oracle.verdict import Kind
+from passes import Pipeline
 
 DIED = "process"
 """The check that a case which kills its process fails."""
@@ -32,7 +33,10 @@ PIPELINE = "pipeline"
 """Stands for the pass, where nobody saw which one it was."""
 
 TIME_LIMIT = 30.0
-"""Seconds for one case. A case takes milliseconds; the first of a process, some seconds."""
+"""Seconds for one case beside the time limits of its passes. A case takes milliseconds; the first of a process,
+some seconds."""
+
+_RUNS = 3  # of a pass on one case: once, once more to compare, once without it to see whose fault a hang is
 
 COMMAND: Sequence[str] = (sys.executable, "-m", "fuzz.isolate")
 """The child."""
@@ -50,6 +54,11 @@ class ChildVerdict:
     detail: str
 
 
+def case_limit(pipeline: Pipeline) -> float:
+    """Seconds for one case: enough for each pass to reach a time limit of its own, which says more than ours."""
+    return TIME_LIMIT + _RUNS * sum(getattr(pass_, "timeout", 0) for pass_ in pipeline.passes)
+
+
 def failure_text(check: str) -> str:
     """The verdict of a case that fails `DIED` or `HUNG`."""
     return f"disagree {check}/{Kind.CRASH.value} {PIPELINE}"
@@ -60,8 +69,12 @@ def needs_child(expect: str) -> bool:
     return expect in (failure_text(DIED), failure_text(HUNG))
 
 
-def judge_in_child(entry: CorpusCase, *, time_limit: float = TIME_LIMIT) -> ChildVerdict:
-    """Judge a case in a child process, in `time_limit` seconds. Raises ChildFailed for an error of ours."""
+def judge_in_child(entry: CorpusCase, *, time_limit: float | None = None) -> ChildVerdict:
+    """Judge a case in a child process, in `time_limit` seconds (`case_limit` unless told).
+
+    Raises ChildFailed for an error of ours.
+    """
+    time_limit = case_limit(entry.case.pipeline) if time_limit is None else time_limit
     text = write_case(entry)
     # Should we be killed, nobody ends a child that hangs: it is told to end itself.
     command = (*COMMAND, str(2 * time_limit))
@@ -138,7 +151,7 @@ def main() -> None:
     """Judge the case on standard input. The argument is the number of seconds after which to give up."""
     report_errors_as_json()
     end_after(float(sys.argv[1]))
-    entry = read_case(sys.stdin.read())
+    entry = read_case(sys.stdin.read(), allow_code=True)  # the parent has it from `read_case` itself
     judgement = judge(entry.case.module, entry.case.pipeline, entry.case.inputs, entry.case.environment)
     answer({"verdict": verdict_text(judgement.verdict), "detail": verdict_line(judgement.verdict)})
 

@@ -29,12 +29,12 @@ class ReplayResult:
         return self.expect == self.verdict
 
 
-def replay(path: Path) -> ReplayResult:
+def replay(path: Path, *, allow_code: bool = False) -> ReplayResult:
     """Judge the case in a file with its own passes, switches and inputs. Raises as `fuzz.corpus.load` does."""
-    entry = load(path)
+    entry = load(path, allow_code=allow_code)
     with naming(path):
         verdict = judge_again(entry)
-    return ReplayResult(path, entry.name, entry.why, entry.expect, verdict.verdict, verdict.detail)
+    return ReplayResult(path, entry.name, entry.why, entry.expected_here, verdict.verdict, verdict.detail)
 
 
 def judge_again(entry: CorpusCase) -> ChildVerdict:

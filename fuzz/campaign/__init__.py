@@ -2,7 +2,7 @@
 
 from fuzz.campaign.campaign import Campaign, Progress, Result
 from fuzz.campaign.children import HarnessError
-from fuzz.campaign.plan import Plan
+from fuzz.campaign.plan import Plan, Programs
 from fuzz.campaign.reductions import Bucket
 from fuzz.campaign.statistics import GRAPHS, SWITCHED, Statistics, Table
 
@@ -13,6 +13,7 @@ __all__ = [
     "Campaign",
     "HarnessError",
     "Plan",
+    "Programs",
     "Progress",
     "Result",
     "Statistics",

@@ -113,6 +113,7 @@ class Campaign:
             examples=plan.examples,
             deadline=self._started + plan.seconds if plan.seconds is not None else None,
             first=Position(number, 0),
+            programs=plan.programs,
         )
 
     def _start(self, job: Job) -> None:

@@ -10,6 +10,7 @@ import json
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from enum import StrEnum
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -22,6 +23,14 @@ REDUCER = (sys.executable, "-m", "fuzz.campaign.reducer")
 _BATCH = 250
 _SMALLEST_BATCH = 25
 _SHARES = 8  # a small campaign is cut into about as many batches, so that workers can share it
+
+
+class Programs(StrEnum):
+    """Which kind of programs a campaign draws."""
+
+    LOOPS = "loops"  # unrolled loops, where slice passes go wrong
+    GRAPHS = "graphs"  # operations of all families
+    ALL = "all"
 
 
 @dataclass(frozen=True)
@@ -40,6 +49,7 @@ class Plan:
     """Seconds for one graph."""
     reduce_seconds: float = 60.0
     """Seconds to reduce one finding."""
+    programs: Programs = Programs.LOOPS
     worker_command: Sequence[str] = WORKER
     reducer_command: Sequence[str] = REDUCER
 
@@ -75,6 +85,7 @@ class Job:
     examples: int | None = None
     deadline: float | None = None
     first: Position = _FIRST
+    programs: Programs = Programs.LOOPS
     save_as: str = ""
     """Judge nothing: save the graph at `first` as a case that is expected to get this verdict …"""
     why: str = ""
@@ -89,7 +100,8 @@ class Job:
         """The job of a line of `to_json`."""
         data: dict[str, Any] = json.loads(text)
         first = Position(*data.pop("first"))
-        return cls(first=first, **data)
+        programs = Programs(data.pop("programs"))
+        return cls(first=first, programs=programs, **data)
 
     @property
     def batch_size(self) -> int:

@@ -29,7 +29,7 @@ def main() -> None:
     live_with_parent(parent_lines())
     path, seconds, cache = Path(sys.argv[1]), float(sys.argv[2]), sys.argv[3]
     use_compilation_cache(cache)
-    entry = load(path)
+    entry = load(path, allow_code=True)  # a worker has just written it
     try:
         reduction = reduce_entry(entry, seconds=seconds)
     except InvalidInput as error:
@@ -39,7 +39,7 @@ def main() -> None:
     answer(
         {
             "reduced": str(path),
-            "headline": load(path).why,
+            "headline": load(path, allow_code=True).why,
             "opcodes": opcodes(reduction.case.module),
             "working": working_instructions(reduction.case.module),
             "attempts": reduction.attempts,

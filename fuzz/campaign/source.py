@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import contextlib
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
 
 import hypothesis
 from hypothesis import HealthCheck, Phase, given
+from hypothesis.strategies import SearchStrategy, one_of
 
+from fuzz.campaign.plan import Programs
 from fuzz.generators import Program, programs
+from fuzz.generators.graphs import graphs
 
 _COMPLAINTS = (
     HealthCheck.too_slow,
@@ -23,7 +27,22 @@ class StopDrawing(BaseException):
     """Raised by a visitor to end a batch early. Not an Exception: Hypothesis would take it for a failure."""
 
 
-def for_each_program(seed: int, batch: int, size: int, visit: Callable[[int, Program], None]) -> None:
+_STRATEGIES: Mapping[Programs, SearchStrategy[Program]] = MappingProxyType(
+    {
+        Programs.LOOPS: programs(),
+        Programs.GRAPHS: graphs(),
+        Programs.ALL: one_of(programs(), graphs()),
+    }
+)
+
+
+def for_each_program(
+    seed: int,
+    batch: int,
+    size: int,
+    visit: Callable[[int, Program], None],
+    kind: Programs = Programs.LOOPS,
+) -> None:
     """Call `visit(number, program)` for each of up to `size` programs of a batch, which `seed` determines."""
     number = itertools.count()
 
@@ -39,7 +58,7 @@ def for_each_program(seed: int, batch: int, size: int, visit: Callable[[int, Pro
         print_blob=False,
         backend="hypothesis",
     )
-    @given(programs())
+    @given(_STRATEGIES[kind])
     def visit_next(program: Program) -> None:
         visit(next(number), program)
 

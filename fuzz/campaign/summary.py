@@ -69,7 +69,12 @@ def _finding_lines(result: Result) -> Iterator[str]:
         yield "no findings"
         return
     yield f"{findings.total()} findings in {len(result.buckets)} buckets:"
-    for verdict, count in findings.most_common():
+    yield from bucket_lines(result)
+
+
+def bucket_lines(result: Result) -> Iterator[str]:
+    """What was found: each verdict, and under it the files that are kept."""
+    for verdict, count in result.statistics[Table.FINDINGS].most_common():
         yield f"  {verdict}: {count} graphs"
         for bucket in result.buckets:
             if bucket.verdict == verdict:
@@ -156,7 +161,7 @@ def summary_json(result: Result) -> dict[str, Any]:
         "workers": plan.workers,
         "interrupted": result.interrupted,
         "notes": list(result.notes),
-        "buckets": [_bucket_json(bucket) for bucket in result.buckets],
+        "buckets": [bucket_json(bucket) for bucket in result.buckets],
         "findings_by_verdict": _sorted(statistics[Table.FINDINGS]),
         "skips_by_reason": _sorted(statistics[Table.SKIPS]),
         "fired_graphs": _sorted(statistics[Table.FIRED_GRAPHS]),
@@ -178,7 +183,8 @@ def _switch_json(statistics: Statistics, variable: str) -> dict[str, int]:
     return {state: statistics[Table.SWITCHES][f"{variable} {state}"] for state in ("on", "off", "absent")}
 
 
-def _bucket_json(bucket: Bucket) -> dict[str, Any]:
+def bucket_json(bucket: Bucket) -> dict[str, Any]:
+    """A bucket as one object."""
     return {
         "verdict": bucket.verdict,
         "headline": bucket.headline,

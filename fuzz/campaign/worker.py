@@ -42,7 +42,7 @@ class Worker:
 
     def __init__(self, job: Job) -> None:
         self._job = job
-        self._pipeline = parse_pipeline(job.pipeline)
+        self._pipeline = parse_pipeline(job.pipeline, allow_code=True)  # somebody typed it
         self._journal = JournalWriter(job.journal)
         self._statistics = Statistics()
         self._saved: Counter[str] = Counter()
@@ -56,7 +56,7 @@ class Worker:
         for batch in self._job.batches():
             self._batch = batch
             self._note(Stage.DRAWING, 0)
-            for_each_program(self._job.seed, batch, self._job.size_of(batch), self._visit)
+            for_each_program(self._job.seed, batch, self._job.size_of(batch), self._visit, self._job.programs)
             if self._is_over():
                 break
         self._answer()
@@ -126,11 +126,11 @@ def save_only(job: Job) -> None:
 
     def visit(number: int, program: Program) -> None:
         if number == job.first.number:
-            case = case_of(program, parse_pipeline(job.pipeline), job.environment)
+            case = case_of(program, parse_pipeline(job.pipeline, allow_code=True), job.environment)
             answer({"saved": str(save_unseen(Path(job.directory), case, job.save_as, job.why))})
             raise StopDrawing
 
-    for_each_program(job.seed, job.first.batch, job.size_of(job.first.batch), visit)
+    for_each_program(job.seed, job.first.batch, job.size_of(job.first.batch), visit, job.programs)
 
 
 def main() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from argparse import Namespace
 from pathlib import Path
 
-from fuzz.commands.common import Exit, prepare_jax, say_json
+from fuzz.commands.common import Exit, find_user_modules, prepare_jax, say_json
 from fuzz.corpus import case_files, load, naming
 from fuzz.isolate import judge_in_child, needs_child
 from fuzz.reduce import reduce_entry, save_reduced, working_instructions
@@ -19,13 +19,14 @@ from oracle.verdict import Disagree
 
 def replay_files(options: Namespace, settings: Settings) -> Exit:
     """Judge corpus files again and compare with what each expects."""
+    _allow(options)
     prepare_jax(settings)
     files = case_files(options.paths)
     if not files:
         raise InvalidInput("no corpus file in " + ", ".join(map(str, options.paths)))
     wrong: list[str] = []
     for path in files:
-        result = replay(path)
+        result = replay(path, allow_code=options.allow_code)
         if result.as_expected:
             say(f"ok    {path}: {result.verdict}")
         else:
@@ -39,8 +40,9 @@ def replay_files(options: Namespace, settings: Settings) -> Exit:
 
 def reduce(options: Namespace, settings: Settings) -> Exit:
     """Make the case of a corpus file smaller while it fails in the same way."""
+    _allow(options)
     prepare_jax(settings)
-    entry = load(options.path)
+    entry = load(options.path, allow_code=options.allow_code)
     with naming(options.path):
         reduction = reduce_entry(entry, seconds=options.time)
     path: Path = options.out or options.path.with_name(f"{options.path.stem}-reduced.hlo")
@@ -56,8 +58,9 @@ def reduce(options: Namespace, settings: Settings) -> Exit:
 
 def report(options: Namespace, settings: Settings) -> Exit:
     """Judge the case of a corpus file and tell in full what is wrong."""
+    _allow(options)
     prepare_jax(settings)
-    entry = load(options.path)
+    entry = load(options.path, allow_code=options.allow_code)
     if needs_child(entry.expect):
         say(judge_in_child(entry).detail)
         return Exit.PRESERVED
@@ -69,3 +72,8 @@ def report(options: Namespace, settings: Settings) -> Exit:
     else:
         say(verdict_line(verdict))
     return Exit.PRESERVED
+
+
+def _allow(options: Namespace) -> None:
+    if options.allow_code:
+        find_user_modules()

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import os
-import sys
 from argparse import Namespace
 from pathlib import Path
 
 from fuzz.case import Case, verdict_text
-from fuzz.commands.common import Exit, prepare_jax, say_json, switches_in_force
+from fuzz.commands.common import Exit, find_user_modules, prepare_jax, say_json, switches_in_force
 from fuzz.corpus import naming
 from fuzz.findings import save_finding
 from fuzz.report import render_text, say, verdict_line
@@ -27,8 +25,7 @@ _WORK = {
 def check(options: Namespace, settings: Settings) -> Exit:
     """Run passes on a real program and say whether its meaning is preserved."""
     environment = switches_in_force(options, settings)
-    if (here := os.getcwd()) not in sys.path:
-        sys.path.insert(0, here)  # a console script does not look for the user's modules here by itself
+    find_user_modules()
     module, packed = load_target(options.target, pack=not options.keep_calls)
     prepare_jax(settings)
     if packed:

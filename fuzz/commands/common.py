@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import sys
 from argparse import Namespace
 from collections.abc import Mapping
 from enum import IntEnum
@@ -26,6 +28,12 @@ def prepare_jax(settings: Settings) -> None:
     from oracle.reference import use_compilation_cache
 
     use_compilation_cache(str(settings.compilation_cache))
+
+
+def find_user_modules() -> None:
+    """Let this process and its children import from the working directory, as `python -m` does."""
+    if (here := os.getcwd()) not in sys.path:
+        sys.path.insert(0, here)
 
 
 def switches_in_force(options: Namespace, settings: Settings) -> Mapping[str, str]:

@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import secrets
 from argparse import Namespace
+from dataclasses import replace
 
-from fuzz.campaign import Campaign, HarnessError, Plan, Progress, Result
+from fuzz.campaign import Campaign, HarnessError, Plan, Programs, Progress, Result
 from fuzz.campaign.summary import is_judged, progress_line, summary_json, summary_lines
 from fuzz.commands.common import Exit, say_json, switches_in_force
+from fuzz.commands.sweep import GRAPHS_A_PASS, SWEEP, sweep, sweep_json, sweep_lines, sweep_status
 from fuzz.corpus import comments_of
 from fuzz.findings import THIS_FILE
+from fuzz.isolate import case_limit
 from fuzz.report import ProgressLine, complain, say
 from fuzz.settings import Settings
+from passes import Pipeline
+from passes.neuron import NEURON_PASSES
+from passes.xla import sweep_passes
 
 _SEEDS = 10**6  # as many as a seed that is short to type allows
 _DEFAULT_SECONDS = 60.0
@@ -19,8 +25,10 @@ _DEFAULT_SECONDS = 60.0
 
 def run_campaign(options: Namespace, settings: Settings) -> Exit:
     """Generate graphs, run passes on each, compare with JAX, and keep what differs."""
+    swept = options.passes == SWEEP
+    pipeline = Pipeline() if swept else options.passes
     plan = Plan(
-        pipeline=options.passes,
+        pipeline=pipeline,
         environment=switches_in_force(options, settings),
         seed=secrets.randbelow(_SEEDS) if options.seed is None else options.seed,
         workers=options.workers,
@@ -28,25 +36,51 @@ def run_campaign(options: Namespace, settings: Settings) -> Exit:
         cache=settings.compilation_cache,
         examples=options.examples,
         seconds=options.time if options.time or options.examples else _DEFAULT_SECONDS,
+        time_limit=case_limit(pipeline),
+        programs=Programs(options.programs) if options.programs else programs_for(pipeline),
     )
-    line = ProgressLine()
-
-    def listen(progress: Progress) -> None:
-        line.show(progress_line(progress))
-
+    if swept:
+        return _sweep(plan, options)
     try:
-        result = Campaign(plan, listen).run()
+        result = _run(plan)
     except HarnessError as error:
         complain(f"hlofuzz: an error of the harness itself, not of a pass: {error}")
         return Exit.NOT_JUDGED
-    finally:
-        line.end()
     _tell(result)
     if options.json:
         say_json(summary_json(result))
     if result.buckets:
         return Exit.FINDING
     return Exit.PRESERVED if is_judged(result) else Exit.NOT_JUDGED
+
+
+def _run(plan: Plan) -> Result:
+    line = ProgressLine()
+
+    def listen(progress: Progress) -> None:
+        line.show(progress_line(progress))
+
+    try:
+        return Campaign(plan, listen).run()
+    finally:
+        line.end()
+
+
+def _sweep(plan: Plan, options: Namespace) -> Exit:
+    if not (options.examples or options.time):
+        plan = replace(plan, seconds=None, examples=GRAPHS_A_PASS * len(sweep_passes()))
+    shares = sweep(plan, _run)
+    for line in sweep_lines(shares):
+        say(line)
+    if options.json:
+        say_json(sweep_json(shares, plan))
+    return sweep_status(shares)
+
+
+def programs_for(pipeline: Pipeline) -> Programs:
+    """What to draw for a pipeline unless told: the Neuron passes look at unrolled loops, others at everything."""
+    neuron = any(isinstance(pass_, NEURON_PASSES) for pass_ in pipeline.passes)
+    return Programs.LOOPS if neuron else Programs.ALL
 
 
 def _tell(result: Result) -> None:

@@ -27,10 +27,10 @@ def reduce_entry(entry: CorpusCase, *, seconds: float) -> Reduction:
 def save_reduced(entry: CorpusCase, case: Case, path: Path) -> Path:
     """Write a reduced case of `entry` to `path`, with its report."""
     if needs_child(entry.expect):
-        return save_unseen(path.parent, case, entry.expect, entry.why, path=path)
+        return save_unseen(path.parent, case, entry.expect, entry.why, path=path, jaxlib=entry.jaxlib)
     verdict = judge(case.module, case.pipeline, case.inputs, case.environment).verdict
     assert isinstance(verdict, Disagree)  # it was judged like this a moment ago
-    return save_finding(path.parent, case, verdict.finding, entry.expect, path=path)
+    return save_finding(path.parent, case, verdict.finding, entry.expect, path=path, jaxlib=entry.jaxlib)
 
 
 def _failing_like(entry: CorpusCase) -> Holds:

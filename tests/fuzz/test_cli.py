@@ -3,6 +3,8 @@ import json
 import pytest
 
 from fuzz.__main__ import main
+from fuzz.commands.run import programs_for
+from passes import DEFAULT_PIPELINE, parse_pipeline
 
 SLICE = """HloModule m
 
@@ -217,3 +219,31 @@ def test_a_small_campaign_answers_in_json(capsys) -> None:
     assert last["findings"] == last["skips"] == 0
     assert last["seed"] == 1
     assert {"generate", "passes", "evaluate", "jax", "compare"} <= last["split"].keys()
+
+
+@pytest.mark.parametrize(
+    ("passes", "programs"),
+    [(DEFAULT_PIPELINE, "loops"), ("dynamic-slice-mover,dce", "loops"), ("dce", "all")],
+)
+def test_what_is_drawn_depends_on_the_passes(passes: str, programs: str) -> None:
+    assert programs_for(parse_pipeline(passes)) == programs
+
+
+def test_a_campaign_can_be_told_to_draw_whole_graphs(capsys) -> None:
+    arguments = [
+        "run",
+        "--programs",
+        "graphs",
+        "--passes",
+        "dce",
+        "--examples",
+        "10",
+        "-n",
+        "1",
+        "--seed",
+        "1",
+    ]
+    assert main([*arguments, "--json"]) == 0
+    last = json.loads(lines(capsys.readouterr().out)[-1])
+    assert last["graphs"] == 10
+    assert not last["features"]  # those of loops

@@ -5,6 +5,7 @@ import pytest
 
 from fuzz.case import Case
 from fuzz.corpus import CorpusCase, case_files, load, read_case, save, write_case
+from fuzz.replay import replay
 from hlo import InvalidInput, same_bits
 from hlo.canonical import structure
 from hlo.interchange import read_text
@@ -141,3 +142,69 @@ def test_arrays_in_a_case_cannot_be_written_to() -> None:
     value = read_case(RECIPE + INPUTS + PROGRAM).case.inputs[0][0]
     assert isinstance(value, np.ndarray)
     assert not value.flags.writeable
+
+
+UPSTREAM = """// RUN: dce
+// EXPECT: disagree values/value dce
+// JAXLIB: <0.12
+HloModule m
+
+ENTRY main {
+  ROOT c = s32[] constant(1)
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("jaxlib", "expect"),
+    [
+        ("0.10.2", "disagree values/value dce"),
+        ("0.12.0rc1", "agree"),
+        ("0.12.0.1", "agree"),
+        ("0.11.0.dev20260101", "disagree values/value dce"),
+    ],
+)
+def test_a_case_may_fail_with_some_versions_of_jaxlib_only(jaxlib: str, expect: str) -> None:
+    entry = read_case(UPSTREAM)
+    assert entry.expected_with(jaxlib) == expect
+    assert read_case(write_case(entry)).jaxlib == "<0.12"
+
+
+def test_without_a_version_a_case_is_expected_to_fail_with_all() -> None:
+    entry = read_case(UPSTREAM.replace("// JAXLIB: <0.12\n", ""))
+    assert entry.expected_with("0.12.0.1") == entry.expected_here == "disagree values/value dce"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("<0.12", "0.12", "3: '0.12' is no version specifier; write for example <0.12"),
+        ("disagree values/value dce", "agree", "3: JAXLIB says where a case disagrees"),
+    ],
+)
+def test_a_version_that_says_nothing_is_named(old: str, new: str, message: str) -> None:
+    with pytest.raises(InvalidInput) as error:
+        read_case(UPSTREAM.replace(old, new))
+    assert str(error.value).startswith(message)
+
+
+@pytest.mark.parametrize("run", ["cmd:cat", "py:os:getcwd"])
+def test_a_file_runs_no_code_unless_its_reader_allows_it(tmp_path, run: str) -> None:
+    path = tmp_path / "case.hlo"
+    path.write_text(UPSTREAM.replace("RUN: dce", f"RUN: dce,{run}"))
+    with pytest.raises(InvalidInput) as error:
+        load(path)
+    assert (
+        str(error.value)
+        == f"{path}:1: {run} would run code of this machine, which is not allowed here without --allow-code"
+    )
+    assert str(load(path, allow_code=True).case.pipeline) == f"dce,{run}"
+
+
+@pytest.mark.parametrize(("versions", "as_expected"), [("<0.1", True), (">=0.1", False)])
+def test_a_replay_expects_what_the_installed_jaxlib_should_give(
+    tmp_path, versions: str, as_expected: bool
+) -> None:
+    path = tmp_path / "case.hlo"
+    path.write_text(UPSTREAM.replace("<0.12", versions))
+    assert replay(path).as_expected is as_expected

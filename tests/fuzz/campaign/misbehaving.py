@@ -12,6 +12,7 @@ import fuzz.campaign.reducer
 import fuzz.campaign.worker
 import fuzz.isolate
 import passes.registry
+from fuzz.campaign import Programs
 from fuzz.generators import Program
 from hlo import HloModule, Opcode
 from passes import Pass, Trace
@@ -75,7 +76,9 @@ def dying_worker() -> None:
     marker, times = Path(sys.argv[1]), int(sys.argv[2])
     draw = fuzz.campaign.worker.for_each_program
 
-    def draw_and_die(seed: int, batch: int, size: int, visit: Callable[[int, Program], None]) -> None:
+    def draw_and_die(
+        seed: int, batch: int, size: int, visit: Callable[[int, Program], None], kind: Programs
+    ) -> None:
         def visit_and_die(number: int, program: Program) -> None:
             visit(number, program)
             deaths = len(marker.read_text()) if marker.exists() else 0
@@ -83,7 +86,7 @@ def dying_worker() -> None:
                 marker.write_text("x" * (deaths + 1))
                 os._exit(9)
 
-        draw(seed, batch, size, visit_and_die)
+        draw(seed, batch, size, visit_and_die, kind)
 
     fuzz.campaign.worker.for_each_program = draw_and_die
     fuzz.campaign.worker.main()

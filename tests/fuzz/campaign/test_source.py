@@ -1,4 +1,4 @@
-from fuzz.campaign.plan import Job, Position
+from fuzz.campaign.plan import Job, Position, Programs
 from fuzz.campaign.source import StopDrawing, for_each_program
 from fuzz.generators import Program
 from hlo.canonical import structure
@@ -6,10 +6,19 @@ from hlo.canonical import structure
 JOB = Job("", {}, seed=1, worker=0, workers=1, directory="", cache="", examples=100)
 
 
-def drawn(seed: int, batch: int, size: int) -> list[Program]:
+def drawn(seed: int, batch: int, size: int, kind: Programs = Programs.LOOPS) -> list[Program]:
     programs: list[Program] = []
-    for_each_program(seed, batch, size, lambda _, program: programs.append(program))
+    for_each_program(seed, batch, size, lambda _, program: programs.append(program), kind)
     return programs
+
+
+def test_loops_and_graphs_and_both_can_be_drawn() -> None:
+    names = {kind: {program.module.name for program in drawn(1, 0, 30, kind)} for kind in Programs}
+    assert names == {
+        Programs.LOOPS: {"fuzz"},
+        Programs.GRAPHS: {"graph"},
+        Programs.ALL: {"fuzz", "graph"},
+    }
 
 
 def test_a_batch_is_the_same_every_time() -> None:
@@ -65,6 +74,7 @@ def test_a_job_arrives_as_it_was_sent() -> None:
         "cache",
         deadline=1.5,
         first=Position(4, 7),
+        programs=Programs.GRAPHS,
         save_as="agree",
         why="x",
     )
