@@ -11,6 +11,7 @@ from fuzz.findings import save_finding, save_unseen
 from fuzz.isolate import judge_in_child, needs_child
 from fuzz.reduce.driver import Holds, Reduction, reduce_case
 from hlo import InvalidInput
+from oracle.engines import ENGINES
 from oracle.judge import judge
 from oracle.verdict import Disagree
 
@@ -25,10 +26,10 @@ def reduce_entry(entry: CorpusCase, *, seconds: float) -> Reduction:
 
 
 def save_reduced(entry: CorpusCase, case: Case, path: Path) -> Path:
-    """Write a reduced case of `entry` to `path`, with its report."""
+    """Write a reduced case of `entry` to `path`, with its report, for which all engines vote."""
     if needs_child(entry.expect):
         return save_unseen(path.parent, case, entry.expect, entry.why, path=path, jaxlib=entry.jaxlib)
-    verdict = judge(case.module, case.pipeline, case.inputs, case.environment).verdict
+    verdict = judge(case.module, case.pipeline, case.inputs, case.environment, engines=ENGINES).verdict
     assert isinstance(verdict, Disagree)  # it was judged like this a moment ago
     return save_finding(path.parent, case, verdict.finding, entry.expect, path=path, jaxlib=entry.jaxlib)
 

@@ -70,7 +70,7 @@ class XlaPass(Pass):
         Where XLA says that the pass changed nothing, the module is left as it is. Raises BridgeUnavailable where
         this jaxlib has no hook for passes.
         """
-        _refuse_foreign_calls(self.name, module)
+        _refuse_what_cannot_go(self.name, module)
         result = self._result(module)
         if result is None or structure(result, names=False) == structure(module, names=False):
             return False
@@ -140,9 +140,12 @@ def _calls(module: HloModule) -> int:
     return sum(inst.opcode is Opcode.CALL for computation in reached for inst in computation.instructions)
 
 
-def _refuse_foreign_calls(name: str, module: HloModule) -> None:
+def _refuse_what_cannot_go(name: str, module: HloModule) -> None:
+    """Foreign custom-calls, and sizes set without flagging the dimension: StableHLO flags it whatever we say."""
     for computation in module.computations:
         for inst in computation.instructions:
+            if inst.opcode is Opcode.SET_DIMENSION_SIZE and inst.shape.is_static:
+                raise PassError(name, f"{inst.name} sets a size without flagging the dimension")
             if inst.opcode is Opcode.CUSTOM_CALL and inst.custom_call_target not in ALLOWED_CALLS:
                 raise PassError(name, f"{inst.name} calls {inst.custom_call_target}")
 
@@ -186,7 +189,7 @@ def pipeline_stages(module: HloModule, *, timeout: int = 30) -> list[tuple[str, 
     """
     origin = wrapped(module, wrap=False, guard_calls=False)
     name = f"{PREFIX}{PIPELINE}"
-    _refuse_foreign_calls(name, module)
+    _refuse_what_cannot_go(name, module)
     xla = warm_process()
     try:
         stages = xla.stages(origin.proto, None, timeout)

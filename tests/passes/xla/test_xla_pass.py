@@ -163,6 +163,19 @@ def test_a_custom_call_of_others_never_reaches_xla(odd_child: Path) -> None:
     assert not odd_child.exists()  # it would have been started
 
 
+def test_a_size_that_is_set_without_flagging_the_dimension_never_reaches_xla(odd_child: Path) -> None:
+    text = """HloModule m
+ENTRY e {
+  x = s32[1] parameter(0)
+  one = s32[] constant(1)
+  ROOT s = s32[1] set-dimension-size(x, one), dimensions={0}
+}
+"""
+    with pytest.raises(PassError, match="s sets a size without flagging the dimension"):
+        xla_pass("dce")().run(read_text(text), Trace())
+    assert not odd_child.exists()
+
+
 def test_a_custom_call_that_marks_a_boundary_does() -> None:
     call = 'custom-call(x), custom_call_target="NeuronBoundaryMarker-Start"'
     text = f"HloModule m\nENTRY e {{\n  x = s32[2] parameter(0)\n  ROOT c = s32[2] {call}\n}}\n"
