@@ -11,7 +11,7 @@ from typing import TextIO
 import numpy as np
 
 from fuzz.case import Case, verdict_text
-from hlo import HloFuzzError, HloModule, Token, Value
+from hlo import HloFuzzError, HloModule, Token, Value, value_shape
 from hlo.interchange import write_text
 from oracle.verdict import Agree, Disagree, Finding, Mismatch, Skip, Verdict
 
@@ -87,12 +87,12 @@ def _place(finding: Finding, case: Case) -> str:
 
 
 def _mismatch_lines(mismatch: Mismatch) -> Iterator[str]:
-    element = f"[{', '.join(map(str, mismatch.index))}]" if mismatch.index else ""
-    leaf = f" of result {', '.join(map(str, mismatch.leaf))}" if mismatch.leaf else ""
-    where = f"{element}{leaf}".strip()
+    places = [f"at [{', '.join(map(str, mismatch.index))}]"] if mismatch.index else []
+    places += [f"in result {', '.join(map(str, mismatch.leaf))}"] if mismatch.leaf else []
+    where = f"{' '.join(places)}; " if places else ""
     yield f"expected:       {mismatch.expected} ({mismatch.left})"
     yield f"actual:         {mismatch.actual} ({mismatch.right})"
-    yield f"where:          {f'at {where}; ' if where else ''}{mismatch.count} of {mismatch.total} elements differ"
+    yield f"where:          {where}{mismatch.count} of {mismatch.total} elements differ"
     if mismatch.note:
         yield f"note:           {mismatch.note}"
 
@@ -138,7 +138,7 @@ def value_text(value: Value) -> str:
     if isinstance(value, Token):
         return "token"
     elements = np.array2string(value, threshold=_SHOWN_ELEMENTS, separator=",", max_line_width=10**6)
-    return f"{value.dtype}{list(value.shape)} {' '.join(elements.split())}"
+    return f"{value_shape(value)} {' '.join(elements.split())}"
 
 
 def table(rows: Sequence[Sequence[str]], indent: str = "  ") -> Iterator[str]:

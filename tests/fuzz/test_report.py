@@ -47,10 +47,10 @@ def test_a_report_says_everything(finding, case) -> None:
         "passes:         tuple-simplifier,dce",
         f"environment:    {KILL_SWITCH}=1",
         "replay:         hlofuzz replay found/x.hlo",
-        "input 0:        int32[2] [1,2]",
+        "input 0:        s32[2] [1,2]",
         "expected:       s32 -2 (evaluator, original)",
         "actual:         s32 5 (evaluator, result)",
-        "where:          at [1] of result 0, 1; 1 of 2 elements differ",
+        "where:          at [1] in result 0, 1; 1 of 2 elements differ",
         "note:           odd",
         "confirmed by somebody",
         "before (-) and after (+) dce:",
@@ -95,7 +95,7 @@ def test_verdicts_are_one_line(finding) -> None:
 
 
 def test_values_are_shown_short() -> None:
-    assert value_text((np.array([1.5, np.nan], np.float32), TOKEN)) == "(float32[2] [1.5,nan], token)"
+    assert value_text((np.array([1.5, np.nan], np.float32), TOKEN)) == "(f32[2] [1.5,nan], token)"
     assert len(value_text(np.zeros(10_000, np.int8))) < 60
 
 
