@@ -27,7 +27,8 @@ def convert(operand: Array, source: PrimitiveType, target: PrimitiveType) -> Arr
             return _saturate(operand, target)
         return _wrap(operand.astype(np.int64 if source.is_signed else np.uint64), target)
     if source.bit_width <= 8 and source.is_float:
-        operand = operand.astype(np.float32)  # exact; not all of these types convert to each other, or have a zero
+        # exact; not all of these types convert to each other, and not all have a zero
+        operand = operand.astype(np.float32)
     if target is PrimitiveType.PRED:
         return operand != np.zeros((), operand.dtype)
     if source is PrimitiveType.F64 and target.bit_width <= 8:

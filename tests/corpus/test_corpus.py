@@ -6,9 +6,10 @@ import pytest
 
 from fuzz.case import verdict_text
 from fuzz.corpus import load
+from fuzz.reduce import working_instructions
 from fuzz.replay import replay
 from oracle.judge import judge
-from passes import parse_pipeline
+from passes import DEFAULT_PIPELINE, parse_pipeline
 
 CORPUS = Path(__file__).resolve().parents[2] / "corpus"
 FILES = sorted(path.relative_to(CORPUS).as_posix() for path in CORPUS.rglob("*.hlo"))
@@ -40,3 +41,19 @@ def test_a_case_says_why_it_is_there(name: str) -> None:
     assert any(
         line.startswith("// WHY: ") and line.removeprefix("// WHY: ").strip() for line in text.splitlines()
     )
+
+
+@pytest.mark.parametrize(
+    ("pass_name", "guard"),
+    [(pass_.name, guard) for pass_ in parse_pipeline(DEFAULT_PIPELINE).passes for guard in pass_.guards],
+)
+def test_each_guard_has_a_case_that_is_read_at_a_glance(pass_name: str, guard: str) -> None:
+    cases = [load(CORPUS / name).case for name in FILES if name.startswith("guards/")]
+    sizes = [
+        working_instructions(case.module)
+        for case in cases
+        for pass_ in case.pipeline.passes
+        if pass_.name == pass_name and not getattr(pass_, guard)
+    ]
+    assert sizes
+    assert max(sizes) <= 12
