@@ -12,6 +12,7 @@ from fuzz.findings import save_finding
 from fuzz.report import render_text, say, verdict_line
 from fuzz.settings import Settings
 from fuzz.targets import load_target
+from oracle.engines import ENGINES
 from oracle.inputs import draw_inputs
 from oracle.judge import judge
 from oracle.verdict import Agree, Disagree, Finding, Judgement
@@ -33,7 +34,7 @@ def check(options: Namespace, settings: Settings) -> Exit:
     with naming(options.target):
         inputs = tuple(draw_inputs(module, options.seed, options.inputs))
         case = Case(module, options.passes, inputs, environment)
-        judgement = judge(case.module, case.pipeline, case.inputs, case.environment)
+        judgement = judge(case.module, case.pipeline, case.inputs, case.environment, engines=ENGINES)
     _tell(options.target, case, judgement)
     verdict = judgement.verdict
     if isinstance(verdict, Disagree):
