@@ -5,7 +5,7 @@ from hlo.graph import HloComputation, HloInstruction
 from hlo.literal import TOKEN, Literal, Token, Value, same_bits, scalar, value_shape
 from hlo.metadata import OpMetadata
 from hlo.module import HloModule
-from hlo.opcode import SPECS, Family, Opcode, OpSpec
+from hlo.opcode import SPECS, Family, Opcode, OpSpec, merged
 from hlo.primitive_type import PrimitiveType
 from hlo.shape import ArrayShape, OpaqueShape, Shape, TokenShape, TupleShape, compatible, leaves
 
@@ -35,6 +35,7 @@ __all__ = [
     "Value",
     "compatible",
     "leaves",
+    "merged",
     "same_bits",
     "scalar",
     "value_shape",

@@ -6,9 +6,11 @@ installed jaxlib reports.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from types import MappingProxyType
+from typing import TypeVar
 
 from hlo.attributes import (
     Attributes,
@@ -38,6 +40,8 @@ from hlo.attributes import (
     Unmodelled,
     Window,
 )
+
+T = TypeVar("T")
 
 
 class Opcode(StrEnum):
@@ -384,3 +388,13 @@ _TABLE: dict[Opcode, OpSpec] = {
 }
 
 SPECS = MappingProxyType(_TABLE)
+
+
+def merged(*families: Mapping[Opcode, T]) -> Mapping[Opcode, T]:
+    """One map of the families' maps. Raises ValueError where two of them answer for the same opcode."""
+    result: dict[Opcode, T] = {}
+    for family in families:
+        if twice := result.keys() & family.keys():
+            raise ValueError(f"two families answer for {sorted(twice)}")
+        result |= family
+    return MappingProxyType(result)

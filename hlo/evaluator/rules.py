@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from types import MappingProxyType
-from typing import TypeVar
 
 from hlo.evaluator import (
     batch_norm,
@@ -24,9 +22,7 @@ from hlo.evaluator import (
     windows,
 )
 from hlo.evaluator.kernels import Rule
-from hlo.opcode import SPECS, Family, Opcode
-
-T = TypeVar("T")
+from hlo.opcode import SPECS, Family, Opcode, merged
 
 _RULES = (
     *(elementwise.RULES, mapping.RULES, shape.RULES, indexing.RULES, gather_scatter.RULES),
@@ -37,18 +33,8 @@ _GAPS = (elementwise.GAPS, reduction.GAPS, contraction.GAPS, control.GAPS)
 _COLLECTIVE = "not in scope: one device has nothing to exchange, and transfers have no value"
 
 
-def merged(maps: tuple[Mapping[Opcode, T], ...]) -> Mapping[Opcode, T]:
-    """One map of all. Raises ValueError where two of them have the same opcode."""
-    result: dict[Opcode, T] = {}
-    for each in maps:
-        if twice := result.keys() & each.keys():
-            raise ValueError(f"two families answer for {sorted(twice)}")
-        result |= each
-    return MappingProxyType(result)
-
-
-RULES: Mapping[Opcode, Rule] = merged(_RULES)
+RULES: Mapping[Opcode, Rule] = merged(*_RULES)
 
 GAPS: Mapping[Opcode, str] = merged(
-    (*_GAPS, {op: _COLLECTIVE for op, spec in SPECS.items() if spec.family is Family.COLLECTIVE})
+    *_GAPS, {op: _COLLECTIVE for op, spec in SPECS.items() if spec.family is Family.COLLECTIVE}
 )

@@ -22,22 +22,11 @@ from hlo.infer import (
     sorting,
     windows,
 )
-from hlo.infer.common import Rule, ShapeError, Signature
-from hlo.opcode import SPECS, Opcode
+from hlo.infer.common import ShapeError, Signature
+from hlo.opcode import SPECS, Opcode, merged
 from hlo.shape import Shape
 
-
-def merge(*families: Mapping[Opcode, Rule]) -> Mapping[Opcode, Rule]:
-    """One table of the families' tables. Raises ValueError where two answer for the same opcode."""
-    table: dict[Opcode, Rule] = {}
-    for family in families:
-        if twice := table.keys() & family.keys():
-            raise ValueError(f"two shape rules for {sorted(twice)}")
-        table |= family
-    return MappingProxyType(table)
-
-
-RULES = merge(
+RULES = merged(
     elementwise.RULES,
     shape.RULES,
     indexing.RULES,

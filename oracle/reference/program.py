@@ -6,8 +6,7 @@ of its operands) and may then run many times, with other inputs or as the body o
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from types import MappingProxyType
+from collections.abc import Sequence
 
 import jax
 import numpy as np
@@ -25,6 +24,7 @@ from hlo import (
     UnsupportedOpcode,
     Value,
     compatible,
+    merged,
     value_shape,
 )
 from hlo.evaluator import EvaluationLimit, Limits
@@ -43,20 +43,9 @@ from oracle.reference import (
     windows,
 )
 from oracle.reference.kernels import WHERE, Step, step
-from oracle.reference.rule import Rule
 from oracle.reference.trace import tracer
 
-
-def _merged(*families: Mapping[Opcode, Rule]) -> Mapping[Opcode, Rule]:
-    merged: dict[Opcode, Rule] = {}
-    for family in families:
-        if clash := merged.keys() & family.keys():
-            raise ValueError(f"two rules for {sorted(clash)}")
-        merged |= family
-    return MappingProxyType(merged)
-
-
-KERNEL_RULES = _merged(
+KERNEL_RULES = merged(
     *(elementwise.RULES, shape.RULES, indexing.RULES, gather_scatter.RULES, reduction.RULES, sorting.RULES),
     *(windows.RULES, contraction.RULES, linalg.RULES, dynamic.RULES, random_bits.RULES),
 )

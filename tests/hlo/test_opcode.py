@@ -1,6 +1,8 @@
 """Does the one table of opcodes have a row for each opcode, and each opcode that the installed XLA has?"""
 
-from hlo import SPECS, Opcode
+import pytest
+
+from hlo import SPECS, Opcode, merged
 from hlo.attributes import Attributes
 from hlo.interchange import bridge
 from hlo.interchange.records import RECORDS
@@ -34,3 +36,9 @@ def test_an_elementwise_row_fixes_its_arity() -> None:
     for opcode, spec in SPECS.items():
         if spec.family == "elementwise" and spec.called == 0:
             assert spec.arity in (1, 2, 3), opcode
+
+
+def test_two_families_cannot_answer_for_one_opcode() -> None:
+    assert merged({Opcode.ADD: 1}, {Opcode.ABS: 2}) == {Opcode.ADD: 1, Opcode.ABS: 2}
+    with pytest.raises(ValueError, match="add"):
+        merged({Opcode.ADD: 1}, {Opcode.ADD: 2})

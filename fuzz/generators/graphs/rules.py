@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from types import MappingProxyType
-from typing import TypeVar
 
 from fuzz.generators.graphs import (
     contraction,
@@ -17,29 +15,16 @@ from fuzz.generators.graphs import (
     shape,
 )
 from fuzz.generators.graphs.graph import Graph
-from hlo import SPECS, Family, Opcode
-
-C = TypeVar("C")
+from hlo import SPECS, Family, Opcode, merged
 
 _FAMILIES = (elementwise, shape, indexing, reduction, contraction, control, dynamic, linalg)
 _COLLECTIVE = "takes more than one device, or a partner outside of the module"
 
 
-def _merged(maps: tuple[Mapping[Opcode, C], ...]) -> Mapping[Opcode, C]:
-    result: dict[Opcode, C] = {}
-    for each in maps:
-        if twice := result.keys() & each.keys():
-            raise ValueError(f"two families answer for {sorted(twice)}")
-        result |= each
-    return MappingProxyType(result)
-
-
-RULES: Mapping[Opcode, Callable[[Graph, Opcode], None]] = _merged(tuple(f.RULES for f in _FAMILIES))
+RULES: Mapping[Opcode, Callable[[Graph, Opcode], None]] = merged(*(f.RULES for f in _FAMILIES))
 """Each appends an operation to a graph, with the operands that it needs."""
 
-GAPS: Mapping[Opcode, str] = _merged(
-    (
-        *(family.GAPS for family in _FAMILIES),
-        {opcode: _COLLECTIVE for opcode, spec in SPECS.items() if spec.family is Family.COLLECTIVE},
-    )
+GAPS: Mapping[Opcode, str] = merged(
+    *(family.GAPS for family in _FAMILIES),
+    {opcode: _COLLECTIVE for opcode, spec in SPECS.items() if spec.family is Family.COLLECTIVE},
 )

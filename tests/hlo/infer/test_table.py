@@ -22,7 +22,6 @@ from hlo.infer import (
     sorting,
     windows,
 )
-from hlo.infer.table import merge
 from hlo.opcode import SPECS
 
 VECTOR = ArrayShape(PrimitiveType.F32, (2,))
@@ -51,11 +50,6 @@ ROOMS = {
 def test_rules_of_a_family_are_in_its_files(family: Family) -> None:
     rules = {opcode for room in ROOMS[family] for opcode in room.RULES}
     assert rules == {opcode for opcode in RULES if SPECS[opcode].family is family}
-
-
-def test_two_rules_for_one_opcode_clash() -> None:
-    with pytest.raises(ValueError, match="add"):
-        merge(elementwise.RULES, {Opcode.ADD: elementwise.RULES[Opcode.ADD]})
 
 
 def test_a_gap_trusts_the_declared_shape_and_needs_one() -> None:
