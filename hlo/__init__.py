@@ -5,11 +5,12 @@ from hlo.graph import HloComputation, HloInstruction
 from hlo.literal import TOKEN, Literal, Token, Value, same_bits, scalar, value_shape
 from hlo.metadata import OpMetadata
 from hlo.module import HloModule
-from hlo.opcode import SPECS, Family, Opcode, OpSpec, merged
+from hlo.opcode import NEWER, SPECS, Family, Opcode, OpSpec, merged
 from hlo.primitive_type import PrimitiveType
 from hlo.shape import ArrayShape, OpaqueShape, Shape, TokenShape, TupleShape, compatible, leaves
 
 __all__ = [
+    "NEWER",
     "SPECS",
     "TOKEN",
     "ArrayShape",

@@ -5,7 +5,7 @@ Fields are named as in HLO text. What an opcode's record does not model stays in
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from hlo.literal import Literal
 
@@ -98,11 +98,30 @@ class DotDimensions:
 
 
 @dataclass(frozen=True, slots=True)
-class CustomCallTarget:
-    """`custom_call_target="…"`."""
+class RaggedDotDimensions:
+    """The dimensions of a `dot` and, of a ragged-dot, which one of the left side is divided into groups.
 
-    target: str
-    has_side_effect: bool = False
+    `rhs_group`: the dimension of the right side with one element a group, exactly one where the ragged dimension is
+    neither contracted nor a batch, otherwise none.
+    """
+
+    dot: DotDimensions
+    lhs_ragged: Ints
+    rhs_group: Ints = ()
+
+    def outside(self, rank: int) -> Ints:
+        """The dimensions of the left side, of `rank`, that come before its ragged one: batches, then its own kind.
+
+        Group sizes may be listed for each place of these.
+        """
+        (ragged,) = self.lhs_ragged
+        dot = self.dot
+        if ragged in dot.lhs_batch:
+            return dot.lhs_batch[: dot.lhs_batch.index(ragged)]
+        kind = dot.lhs_contracting
+        if ragged not in kind:
+            kind = tuple(d for d in range(rank) if d not in kind and d not in dot.lhs_batch)
+        return (*dot.lhs_batch, *kind[: kind.index(ragged)])
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,6 +163,35 @@ class ConvolutionDimensions:
 
 
 @dataclass(frozen=True, slots=True)
+class CustomCallTarget:
+    """`custom_call_target="…"`, and what a custom-call may say of windows and convolutions.
+
+    `numbers` are the dimension numbers, `dim_labels`, of which the window and the group counts are not part: they
+    are here, as in the proto. `padding_type` is VALID, SAME or empty.
+    """
+
+    target: str
+    has_side_effect: bool = False
+    window: Window | None = None
+    numbers: ConvolutionDimensions | None = None
+    feature_group_count: int = 1
+    batch_group_count: int = 1
+    padding_type: str = ""
+
+    @property
+    def convolution(self) -> ConvolutionDimensions | None:
+        """The attributes of the ordinary convolution that has these; None where window or numbers are missing."""
+        if self.window is None or self.numbers is None:
+            return None
+        return replace(
+            self.numbers,
+            window=self.window.dimensions,
+            feature_group_count=self.feature_group_count,
+            batch_group_count=self.batch_group_count,
+        )
+
+
+@dataclass(frozen=True, slots=True)
 class GatherDimensions:
     """The dimension numbers of a gather, its slice sizes (elements per operand dimension) and its promise."""
 
@@ -177,6 +225,29 @@ class SortDimension:
 
     dimension: int
     is_stable: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ScanOptions:
+    """`dimensions={…}` (exactly one), `num_carries`, `is_reverse` and `is_associative` of a scan.
+
+    `is_associative` is None where it is unsaid, which protos can say and text cannot.
+
+    The last `num_carries` operands are where the carries start; of the others each step takes a slice.
+    """
+
+    dimension: int
+    num_carries: int
+    is_reverse: bool = False
+    is_associative: bool | None = False
+
+
+@dataclass(frozen=True, slots=True)
+class Rotation:
+    """`dimensions={…}`, `mode=rotate` and `shifts={…}`, in elements to the left, of a shuffle. Paired in order."""
+
+    dimensions: Ints
+    shifts: Ints
 
 
 @dataclass(frozen=True, slots=True)
@@ -254,12 +325,15 @@ Attributes = (
     | PaddingConfig
     | Comparison
     | DotDimensions
+    | RaggedDotDimensions
     | CustomCallTarget
     | Window
     | ConvolutionDimensions
     | GatherDimensions
     | ScatterDimensions
     | SortDimension
+    | ScanOptions
+    | Rotation
     | FftKind
     | TriangularSolveOptions
     | CholeskyOptions

@@ -25,7 +25,8 @@ def structure(module: HloModule, *, names: bool = True) -> Tree:
 
     That is, of each instruction: opcode, shape with dynamic dimensions and layout, operands, control
     predecessors and callees by number, attributes, constants by their bits, metadata, frontend attributes,
-    carried fields; of each computation: root and carried fields; of the module: entry and carried fields;
+    carried fields; of each computation: root and carried fields; of the module: entry, binding of parameters
+    and carried fields;
     and all their names. With `names=False` the names and the `op_name` in metadata are left out.
 
     An instruction's number is its place in a post order of operands and control predecessors, from the root
@@ -44,7 +45,9 @@ def structure(module: HloModule, *, names: bool = True) -> Tree:
             rows[index] += (tuple([numbers.get(callee, -1) for callee in callees]),)
         computations.append((computation.name if names else "", root, computation.carried, *rows))
     entry = numbers[module.entry_computation] if module.has_entry else -1
-    return (module.name if names else "", entry, module.carried, *computations)
+    binding = module.dynamic_parameter_binding
+    bound = (binding,) if binding else ()
+    return (module.name if names else "", entry, module.carried, *bound, *computations)
 
 
 def _body(computation: HloComputation, names: bool) -> tuple[int, list[Tree], dict[int, Callees]]:

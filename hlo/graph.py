@@ -283,32 +283,52 @@ class HloComputation:
 
         Raises IllegalRewrite on a cycle, naming an instruction on it.
         """
-        if _is_post_order(self._instructions):
-            return list(self._instructions)
         order: list[HloInstruction] = []
         done: set[HloInstruction] = set()
-        on_path: set[HloInstruction] = set()
         for start in self._instructions:
             if start in done:
                 continue
-            stack: list[tuple[HloInstruction, Iterator[HloInstruction]]] = [(start, _predecessors(start))]
-            on_path.add(start)
-            while stack:
-                inst, pending = stack[-1]
-                for before in pending:
-                    if before in done:
-                        continue
-                    if before in on_path:
-                        raise IllegalRewrite(f"cycle through {before.name} in computation {self.name}")
-                    on_path.add(before)
-                    stack.append((before, _predecessors(before)))
-                    break
-                else:
-                    stack.pop()
-                    on_path.discard(inst)
-                    done.add(inst)
-                    order.append(inst)
+            if _can_come_next(start, done):  # as it mostly is
+                done.add(start)
+                order.append(start)
+            else:
+                self._visit_predecessors_first(start, order, done)
         return order
+
+    def _visit_predecessors_first(
+        self, start: HloInstruction, order: list[HloInstruction], done: set[HloInstruction]
+    ) -> None:
+        """Append to `order` what `start` waits for and is not `done`, then `start`."""
+        on_path = {start}
+        stack: list[tuple[HloInstruction, Iterator[HloInstruction]]] = [(start, _predecessors(start))]
+        while stack:
+            inst, pending = stack[-1]
+            for before in pending:
+                if before in done:
+                    continue
+                if before in on_path:
+                    raise IllegalRewrite(f"cycle through {before.name} in computation {self.name}")
+                if _can_come_next(before, done):
+                    done.add(before)
+                    order.append(before)
+                    continue
+                on_path.add(before)
+                stack.append((before, _predecessors(before)))
+                break
+            else:
+                stack.pop()
+                on_path.discard(inst)
+                done.add(inst)
+                order.append(inst)
+
+    def make_callee_list(self) -> list[HloComputation]:
+        """The computations that instructions call, a computation once for each call, in insertion order."""
+        return [
+            callee
+            for inst in self._instructions
+            if inst._called_computations
+            for callee in inst._called_computations
+        ]
 
     # the mutation door
 
@@ -432,12 +452,13 @@ class HloComputation:
         """Send every use of `old`, the root included, to `new`. `new`'s own use of `old` stays."""
         if not accept_different_shape and not compatible(old.shape, new.shape):
             raise IllegalRewrite(f"{old.name} {old.shape} cannot be replaced by {new.name} {new.shape}")
-        for user in tuple(old._users):
+        for user, count in tuple(old._users.items()):
             if user is new:
                 continue
-            for index, operand in enumerate(user._operands):
-                if operand is old:
-                    self.replace_operand(user, index, new, accept_different_shape=True)
+            index = -1
+            for _ in range(count):
+                index = user._operands.index(old, index + 1)
+                self.replace_operand(user, index, new, accept_different_shape=True)
         if self._root is old:
             self._root = new
 
@@ -513,14 +534,9 @@ def _is_safely_removable(inst: HloInstruction) -> bool:
     return inst.opcode is not Opcode.PARAMETER and not inst.has_side_effect
 
 
-def _is_post_order(instructions: Iterable[HloInstruction]) -> bool:
-    """Whether operands and control predecessors stand before users already, as they mostly do."""
-    seen: set[HloInstruction] = set()
-    for inst in instructions:
-        if not seen.issuperset(inst._operands) or not seen.issuperset(inst._control_predecessors):
-            return False
-        seen.add(inst)
-    return True
+def _can_come_next(inst: HloInstruction, done: set[HloInstruction]) -> bool:
+    """Whether operands and control predecessors are all `done`."""
+    return done.issuperset(inst._operands) and done.issuperset(inst._control_predecessors)
 
 
 def _predecessors(inst: HloInstruction) -> Iterator[HloInstruction]:

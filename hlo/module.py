@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 from hlo.errors import IllegalRewrite
 from hlo.graph import HloComputation, HloInstruction, clone_instructions
+from hlo.parameter_binding import NO_BINDING, DynamicParameterBinding
 
 _NUMBERED = re.compile(r"\.\d+$")
 
@@ -42,12 +43,14 @@ class HloModule:
     """A program. Has identity.
 
     `carried` is the serialised rest of the `HloModuleProto` that the IR does not model (schedule, aliasing,
-    entry layout, shardings, …).
+    entry layout, shardings, …). `dynamic_parameter_binding` says which parameters have the sizes of others'
+    dimensions; writing the module out turns it into instructions (`hlo.bound_parameters`).
     """
 
     def __init__(self, name: str) -> None:
         self.name = name
         self.carried: bytes = b""
+        self.dynamic_parameter_binding: DynamicParameterBinding = NO_BINDING
         self._computations: dict[HloComputation, None] = {}
         self._entry: HloComputation | None = None
         self.computation_names = NameUniquer()
@@ -108,12 +111,7 @@ class HloModule:
                 order.append(computation)
                 continue
             stack.append((computation, True))
-            called = [
-                callee
-                for inst in computation.instructions
-                for callee in inst.called_computations
-                if callee not in done
-            ]
+            called = [callee for callee in computation.make_callee_list() if callee not in done]
             stack.extend((callee, False) for callee in reversed(called))
         return order
 
@@ -131,13 +129,14 @@ class HloModule:
         return None
 
     def clone(self) -> HloModule:
-        """A deep copy: same names, ids, metadata and carried fields; no link to this module."""
+        """A deep copy: same names, ids, metadata, binding and carried fields; no link to this module."""
         return self.clone_with_mapping()[0]
 
     def clone_with_mapping(self) -> tuple[HloModule, Mapping[HloInstruction, HloInstruction]]:
         """A deep copy and where each instruction went."""
         copy = HloModule(self.name)
         copy.carried = self.carried
+        copy.dynamic_parameter_binding = self.dynamic_parameter_binding
         computations: dict[HloComputation, HloComputation] = {}
         for computation in self._computations:
             twin = computations[computation] = copy.add_computation(computation.name)
@@ -154,18 +153,20 @@ class HloModule:
         return copy, mapping
 
     def assign(self, other: HloModule) -> None:
-        """Become what `other` is: take over its name, computations, entry and carried fields.
+        """Become what `other` is: take over its name, computations, entry, binding and carried fields.
 
         `other` is left empty. Computations that this module had so far are in no module any more.
         """
         if other is self:
             return
         self.name, self.carried = other.name, other.carried
+        self.dynamic_parameter_binding = other.dynamic_parameter_binding
         self._computations, self._entry = other._computations, other._entry
         self.computation_names, self.instruction_names = other.computation_names, other.instruction_names
         for computation in self._computations:
             computation.module = self
         other._computations, other._entry = {}, None
+        other.dynamic_parameter_binding = NO_BINDING
         other.computation_names, other.instruction_names = NameUniquer(), NameUniquer()
 
     def __repr__(self) -> str:

@@ -1,7 +1,8 @@
 """Which opcodes does HLO have, and what is always true of each? The one table; every consumer answers for each row.
 
 Spellings are those of HLO text. `tests/hlo/test_opcode.py` holds the list against the `HloOpcode` that the
-installed jaxlib reports.
+installed jaxlib reports. An older jaxlib may lack those of `NEWER`: modules that have them can be built, evaluated
+and rewritten, but not be read as text or printed.
 """
 
 from __future__ import annotations
@@ -28,8 +29,11 @@ from hlo.attributes import (
     NoAttributes,
     PaddingConfig,
     ParameterNumber,
+    RaggedDotDimensions,
     RandomAlgorithm,
     ReducedPrecision,
+    Rotation,
+    ScanOptions,
     ScatterDimensions,
     SliceBounds,
     SliceSizes,
@@ -84,6 +88,7 @@ class Opcode(StrEnum):
     COLLECTIVE_PERMUTE = "collective-permute"
     COLLECTIVE_PERMUTE_DONE = "collective-permute-done"
     COLLECTIVE_PERMUTE_START = "collective-permute-start"
+    COLLECTIVE_REDUCE = "collective-reduce"
     COMPARE = "compare"
     COMPLEX = "complex"
     CONCATENATE = "concatenate"
@@ -105,6 +110,7 @@ class Opcode(StrEnum):
     DYNAMIC_UPDATE_SLICE = "dynamic-update-slice"
     ERF = "erf"
     EXP = "exponential"
+    EXP2 = "exp2"
     EXPM1 = "exponential-minus-one"
     FFT = "fft"
     FLOOR = "floor"
@@ -118,6 +124,7 @@ class Opcode(StrEnum):
     IS_FINITE = "is-finite"
     LOG = "log"
     LOG1P = "log-plus-one"
+    LOG2 = "log2"
     LOGISTIC = "logistic"
     MAP = "map"
     MAXIMUM = "maximum"
@@ -164,6 +171,7 @@ class Opcode(StrEnum):
     SHIFT_LEFT = "shift-left"
     SHIFT_RIGHT_ARITHMETIC = "shift-right-arithmetic"
     SHIFT_RIGHT_LOGICAL = "shift-right-logical"
+    SHUFFLE = "shuffle"
     SIGN = "sign"
     SIN = "sine"
     SINH = "sinh"
@@ -238,12 +246,14 @@ ELEMENTWISE_UNARY = (
     Opcode.COSH,
     Opcode.ERF,
     Opcode.EXP,
+    Opcode.EXP2,
     Opcode.EXPM1,
     Opcode.FLOOR,
     Opcode.IMAG,
     Opcode.IS_FINITE,
     Opcode.LOG,
     Opcode.LOG1P,
+    Opcode.LOG2,
     Opcode.LOGISTIC,
     Opcode.NEGATE,
     Opcode.NOT,
@@ -289,7 +299,7 @@ _TABLE: dict[Opcode, OpSpec] = {
     Opcode.BITCAST_CONVERT: OpSpec(Family.ELEMENTWISE, 1, data_movement=True),
     Opcode.COPY: OpSpec(Family.ELEMENTWISE, 1, data_movement=True),
     Opcode.REDUCE_PRECISION: OpSpec(Family.ELEMENTWISE, 1, ReducedPrecision),
-    **_unmodelled(Family.ELEMENTWISE, 2, Opcode.STOCHASTIC_CONVERT),
+    Opcode.STOCHASTIC_CONVERT: OpSpec(Family.ELEMENTWISE, 2),
     Opcode.MAP: OpSpec(Family.ELEMENTWISE, None, Dimensions, called=1),
     # shape
     Opcode.BROADCAST: OpSpec(Family.SHAPE, 1, Dimensions, data_movement=True),
@@ -297,6 +307,7 @@ _TABLE: dict[Opcode, OpSpec] = {
     Opcode.BITCAST: OpSpec(Family.SHAPE, 1, data_movement=True),
     Opcode.TRANSPOSE: OpSpec(Family.SHAPE, 1, Dimensions, data_movement=True),
     Opcode.REVERSE: OpSpec(Family.SHAPE, 1, Dimensions, data_movement=True),
+    Opcode.SHUFFLE: OpSpec(Family.SHAPE, 1, Rotation, data_movement=True),
     Opcode.CONCATENATE: OpSpec(Family.SHAPE, None, Dimensions, data_movement=True),
     Opcode.PAD: OpSpec(Family.SHAPE, 2, PaddingConfig, data_movement=True),
     Opcode.IOTA: OpSpec(Family.SHAPE, 0, Dimensions),
@@ -312,11 +323,12 @@ _TABLE: dict[Opcode, OpSpec] = {
     Opcode.SELECT_AND_SCATTER: OpSpec(Family.REDUCTION, 3, Window, called=2),
     Opcode.SORT: OpSpec(Family.REDUCTION, None, SortDimension, called=1),
     Opcode.TOPK: OpSpec(Family.REDUCTION, 1, TopKOptions, called=None),
-    **_unmodelled(Family.REDUCTION, None, Opcode.SCAN, called=1),
+    Opcode.SCAN: OpSpec(Family.REDUCTION, None, ScanOptions, called=1),
     # contraction
     Opcode.DOT: OpSpec(Family.CONTRACTION, None, DotDimensions),
     Opcode.CONVOLUTION: OpSpec(Family.CONTRACTION, 2, ConvolutionDimensions),
-    **_unmodelled(Family.CONTRACTION, None, Opcode.RAGGED_DOT, Opcode.SCALED_DOT),
+    Opcode.RAGGED_DOT: OpSpec(Family.CONTRACTION, 3, RaggedDotDimensions),
+    Opcode.SCALED_DOT: OpSpec(Family.CONTRACTION, 4, DotDimensions),
     # control
     Opcode.PARAMETER: OpSpec(Family.CONTROL, 0, ParameterNumber),
     Opcode.CONSTANT: OpSpec(Family.CONTROL, 0, ConstantValue),
@@ -361,7 +373,9 @@ _TABLE: dict[Opcode, OpSpec] = {
         Opcode.ALL_GATHER_DONE,
         Opcode.ALL_REDUCE_DONE,
     ),
-    **_unmodelled(Family.COLLECTIVE, None, Opcode.ALL_REDUCE, Opcode.REDUCE_SCATTER, called=1),
+    **_unmodelled(
+        Family.COLLECTIVE, None, Opcode.ALL_REDUCE, Opcode.COLLECTIVE_REDUCE, Opcode.REDUCE_SCATTER, called=1
+    ),
     **_unmodelled(
         Family.COLLECTIVE,
         None,
@@ -388,6 +402,11 @@ _TABLE: dict[Opcode, OpSpec] = {
 }
 
 SPECS = MappingProxyType(_TABLE)
+
+NEWER: Mapping[Opcode, str] = MappingProxyType(
+    dict.fromkeys((Opcode.COLLECTIVE_REDUCE, Opcode.EXP2, Opcode.LOG2, Opcode.SHUFFLE), "0.12")
+)
+"""Opcodes that the oldest jaxlib we support does not have, each with the first one that does."""
 
 
 def merged(*families: Mapping[Opcode, T]) -> Mapping[Opcode, T]:

@@ -13,6 +13,9 @@ from functools import cached_property
 
 from hlo.primitive_type import PrimitiveType
 
+UNBOUNDED = -(2**63)
+"""What the proto says for the size of a dynamic dimension that has no bound (`kUnboundedSize` upstream)."""
+
 
 @dataclass(frozen=True)
 class ArrayShape:

@@ -13,11 +13,13 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from hlo.attributes import ParameterNumber
+from hlo.bound_parameters import complaint
+from hlo.bounds import is_unbounded
 from hlo.graph import HloComputation, HloInstruction
-from hlo.infer import RULES, Rule, ShapeError, Signature, is_unbounded
+from hlo.infer import RULES, Rule, ShapeError, Signature
 from hlo.module import HloModule
 from hlo.opcode import SPECS, Opcode
-from hlo.shape import compatible
+from hlo.shape import Shape, compatible, leaves
 
 INVARIANTS: Mapping[str, str] = MappingProxyType(
     {
@@ -34,6 +36,7 @@ INVARIANTS: Mapping[str, str] = MappingProxyType(
         "attributes": "an opcode has the attribute record that the opcode table says, well filled",
         "callee": "called computations are in the module",
         "recursion": "no computation calls itself, directly or through others",
+        "binding": "a bound size is an s32[] parameter, and what it is bound to an array as large as its bound",
         "shape": "operands, attributes, callees and shape of an instruction fit together",
     }
 )
@@ -69,6 +72,8 @@ def verify(module: HloModule) -> list[Violation]:
         if not problems:
             signatures[computation] = _signature(computation, slots)
         found += problems
+    if module.dynamic_parameter_binding and module.has_entry and module.entry_computation in signatures:
+        found += _check_binding(module, signatures[module.entry_computation].parameters)
     for computation, slots in everything.items():
         if computation.module is not module:
             found.append(Violation(computation.name, "parent", "it believes to be in another module"))
@@ -121,6 +126,14 @@ def _signature(computation: HloComputation, slots: Slots) -> Signature:
         if inst.opcode is Opcode.PARAMETER and isinstance(inst.attributes, ParameterNumber)
     }
     return Signature(tuple(parameters[i] for i in range(len(parameters))), computation.root.shape)
+
+
+def _check_binding(module: HloModule, parameters: Sequence[Shape]) -> Iterator[Violation]:
+    places = {(n, index): leaf for n, shape in enumerate(parameters) for index, leaf in leaves(shape)}
+    for bound, source in module.dynamic_parameter_binding:
+        size, array = places.get((source.parameter, source.index)), places.get((bound.parameter, bound.index))
+        if message := complaint(bound, size, array):
+            yield Violation(module.name, "binding", f"{bound} is bound to {source}: {message}")
 
 
 def _check_links(computation: HloComputation, slots: Slots) -> Iterator[Violation]:

@@ -1,17 +1,17 @@
-"""How are reductions, windows and sorts written down?"""
+"""How are reductions, windows, scans and sorts written down?"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from hlo.attributes import Dimensions, SortDimension, TopKOptions, Window
+from hlo.attributes import Dimensions, ScanOptions, SortDimension, TopKOptions, Window
 from hlo.builder.base import BaseBuilder, Dims
 from hlo.graph import HloComputation, HloInstruction
 from hlo.opcode import Opcode
 
 
 class ReductionBuilder(BaseBuilder):
-    """Reductions, windows and sorts."""
+    """Reductions, windows, scans and sorts."""
 
     def reduce(
         self,
@@ -53,6 +53,25 @@ class ReductionBuilder(BaseBuilder):
         return self.op(
             Opcode.SELECT_AND_SCATTER, x, source, init, attributes=window, called=called, name=name
         )
+
+    def scan(
+        self,
+        computation: HloComputation,
+        inputs: Sequence[HloInstruction],
+        starts: Sequence[HloInstruction],
+        dimension: int,
+        *,
+        is_reverse: bool = False,
+        is_associative: bool | None = False,
+        name: str | None = None,
+    ) -> HloInstruction:
+        """`computation` on one slice of `inputs` along `dimension` after the other, and on what it carries along.
+
+        It takes slices, then carries, and gives a tuple of elements of the outputs, then carries.
+        """
+        options = ScanOptions(dimension, len(starts), is_reverse, is_associative)
+        operands = (*inputs, *starts)
+        return self.op(Opcode.SCAN, *operands, attributes=options, called=(computation,), name=name)
 
     def sort(
         self,

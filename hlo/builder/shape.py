@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from hlo.attributes import Dimensions, PaddingConfig
+from hlo.attributes import Dimensions, PaddingConfig, Rotation
 from hlo.builder.base import BaseBuilder, Dims, element_type
 from hlo.graph import HloInstruction
 from hlo.infer import infer_shape, reshape_flags
@@ -55,6 +55,13 @@ class ShapeBuilder(BaseBuilder):
     def reverse(self, x: HloInstruction, dimensions: Dims, name: str | None = None) -> HloInstruction:
         """`x` with the order of elements turned round in `dimensions`."""
         return self.op(Opcode.REVERSE, x, attributes=Dimensions(tuple(dimensions)), name=name)
+
+    def shuffle(
+        self, x: HloInstruction, dimensions: Dims, shifts: Dims, name: str | None = None
+    ) -> HloInstruction:
+        """`x` with each of `dimensions` rotated to the left by its shift, in elements."""
+        rotation = Rotation(tuple(dimensions), tuple(shifts))
+        return self.op(Opcode.SHUFFLE, x, attributes=rotation, name=name)
 
     def pad(
         self,

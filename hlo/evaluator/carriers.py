@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from hlo.evaluator.conversion import wrap_narrow
+from hlo.evaluator.conversion import convert, wrap_narrow
 from hlo.evaluator.kernels import Array
 from hlo.primitive_type import PrimitiveType
 
@@ -58,3 +58,31 @@ def in_bytes(function: Function, element_type: PrimitiveType) -> Function:
         return wrap_narrow(function(*[operand.astype(carrier) for operand in operands]), element_type)
 
     return narrow
+
+
+def in_bits(function: Callable[..., Array], element_type: PrimitiveType) -> Function:
+    """`function(element_type, *bytes)` of the bits of a 2- or 4-bit integer type, wrapped to that."""
+    mask = np.uint8((1 << element_type.bit_width) - 1)
+    carrier = np.int8 if element_type.is_signed else np.uint8
+
+    def narrow(*operands: Array) -> Array:
+        low = [operand.astype(carrier).view(np.uint8) & mask for operand in operands]
+        return wrap_narrow(function(element_type, *low).view(carrier), element_type)
+
+    return narrow
+
+
+def in_unsigned_exponents(function: Function) -> Function:
+    """`function` of F8E8M0FNU, computed in F64 and rounded once to a power of two, of two equally near the larger.
+
+    The type has neither sign nor zero: what would be negative or zero is NaN, as XLA CPU has it too, while StableHLO's
+    interpreter drops the sign and takes the least number for zero. What is too small for the type is its least number.
+    """
+
+    def rounded(*operands: Array) -> Array:
+        result = function(*[operand.astype(np.float64) for operand in operands])
+        if result.dtype != np.float64:
+            return result
+        return convert(result, PrimitiveType.F64, PrimitiveType.F8E8M0FNU)
+
+    return rounded

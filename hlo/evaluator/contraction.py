@@ -9,6 +9,7 @@ added in F32 or, if there is a wider type among operands and result, in that, an
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 
@@ -19,6 +20,7 @@ from hlo.evaluator.kernels import Array, Kernel, Machine, Rule, check_work, seal
 from hlo.graph import HloInstruction
 from hlo.opcode import Opcode
 from hlo.primitive_type import PrimitiveType
+from hlo.shape import ArrayShape
 
 
 def _dot(inst: HloInstruction, machine: Machine) -> Kernel:
@@ -27,9 +29,20 @@ def _dot(inst: HloInstruction, machine: Machine) -> Kernel:
         raise TypeError(f"{inst.name} has no dot dimensions")
     if len(inst.operands) != 2:
         raise UnsupportedOpcode("dot with sparsity", "evaluator")
-    left, right, shape = inst.operand(0).array_shape, inst.operand(1).array_shape, inst.array_shape
-    left_free = _rest(left.rank, numbers.lhs_batch + numbers.lhs_contracting)
-    right_free = _rest(right.rank, numbers.rhs_batch + numbers.rhs_contracting)
+    left, right = (operand.array_shape for operand in inst.operands)
+    dot = product(inst, machine, left, right, numbers)
+    return lambda x, y: sealed(dot(x, y))
+
+
+def product(
+    inst: HloInstruction, machine: Machine, left: ArrayShape, right: ArrayShape, numbers: DotDimensions
+) -> Callable[[Array, Array], Array]:
+    """The dot of arrays of shapes `left` and `right`, in the element type that `inst` gives, not yet sealed.
+
+    Dimensions come out in HLO's order. Raises EvaluationLimit on behalf of `inst`.
+    """
+    left_free = rest(left.rank, numbers.lhs_batch + numbers.lhs_contracting)
+    right_free = rest(right.rank, numbers.rhs_batch + numbers.rhs_contracting)
     left_order = (*numbers.lhs_batch, *left_free, *numbers.lhs_contracting)
     right_order = (*numbers.rhs_batch, *numbers.rhs_contracting, *right_free)
     batch = math.prod(left.dimensions[d] for d in numbers.lhs_batch)
@@ -37,20 +50,24 @@ def _dot(inst: HloInstruction, machine: Machine) -> Kernel:
     depth = math.prod(left.dimensions[d] for d in numbers.lhs_contracting)
     columns = math.prod(right.dimensions[d] for d in right_free)
     check_work(inst, machine, batch * rows * depth * columns)
-
-    result_type = shape.element_type
+    sizes = (
+        *(left.dimensions[d] for d in (*numbers.lhs_batch, *left_free)),
+        *(right.dimensions[d] for d in right_free),
+    )
+    result_type = inst.array_shape.element_type
     carrier = carrier_of(left.element_type, right.element_type, result_type)
     multiply = _in_any_order if carrier.is_integral or carrier is PrimitiveType.PRED else _in_order
 
     def dot(x: Array, y: Array) -> Array:
         x = as_type(x, left.element_type, carrier).transpose(left_order).reshape((batch, rows, depth))
         y = as_type(y, right.element_type, carrier).transpose(right_order).reshape((batch, depth, columns))
-        return sealed(as_type(multiply(x, y), carrier, result_type).reshape(shape.dimensions))
+        return as_type(multiply(x, y), carrier, result_type).reshape(sizes)
 
     return dot
 
 
-def _rest(rank: int, taken: tuple[int, ...]) -> tuple[int, ...]:
+def rest(rank: int, taken: tuple[int, ...]) -> tuple[int, ...]:
+    """The dimensions of an array of `rank` that are not `taken`, in order."""
     return tuple(d for d in range(rank) if d not in taken)
 
 
@@ -83,8 +100,3 @@ def _in_order(x: Array, y: Array) -> Array:
 
 
 RULES: dict[Opcode, Rule] = {Opcode.DOT: _dot}
-
-GAPS: dict[Opcode, str] = {
-    Opcode.RAGGED_DOT: "the IR does not model ragged dot dimension numbers",
-    Opcode.SCALED_DOT: "the IR does not model its dimension numbers",
-}

@@ -5,14 +5,36 @@ from __future__ import annotations
 from operator import itemgetter
 
 from hlo.errors import InvalidInput
+from hlo.evaluator.bridges import BRIDGES
 from hlo.evaluator.kernels import Array, Kernel, Machine, Rule, frozen_value, identity
 from hlo.evaluator.limits import ForeignCustomCall
 from hlo.graph import HloInstruction
 from hlo.literal import TOKEN, Value
 from hlo.opcode import Opcode
 from hlo.primitive_type import PrimitiveType
+from hlo.shape import compatible
 
 BOUNDARY_MARKERS = frozenset({"NeuronBoundaryMarker-Start", "NeuronBoundaryMarker-End"})
+_ANNOTATIONS = frozenset(
+    {
+        # where an array is divided over devices; on one device each shard is the whole
+        *("Sharding", "SPMDFullToShardShape", "SPMDShardToFullShape"),
+        *("xla.sdy.FuncResultSharding", "xla.sdy.GlobalToLocalShape", "xla.sdy.LocalToGlobalShape"),
+        "xla.sdy.PropagationBarrier",
+        # in which memory it is
+        *("annotate_device_placement", "MoveToDevice", "MoveToHost", "PinToDevice", "PinToDeviceSram"),
+    }
+)
+
+
+def is_identity(call: HloInstruction) -> bool:
+    """Whether a custom-call says something about its one operand and gives it back as it is."""
+    targets = BOUNDARY_MARKERS | _ANNOTATIONS
+    return (
+        call.custom_call_target in targets
+        and len(call.operands) == 1
+        and compatible(call.operand(0).shape, call.shape)
+    )
 
 
 def _parameter(inst: HloInstruction, _machine: Machine) -> Kernel:
@@ -65,9 +87,11 @@ def _conditional(inst: HloInstruction, machine: Machine) -> Kernel:
     return switch
 
 
-def _custom_call(inst: HloInstruction, _machine: Machine) -> Kernel:
+def _custom_call(inst: HloInstruction, machine: Machine) -> Kernel:
     target = inst.custom_call_target
-    if target in BOUNDARY_MARKERS and len(inst.operands) == 1:
+    if bridge := BRIDGES.get(target):
+        return bridge(inst, machine)
+    if is_identity(inst):
         return identity
     raise ForeignCustomCall(target)
 

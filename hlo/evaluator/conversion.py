@@ -66,6 +66,22 @@ def _saturate(operand: Array, target: PrimitiveType) -> Array:
     return result.astype(target.numpy)
 
 
+def stochastic_convert(operand: Array, random: Array, target: PrimitiveType) -> Array:
+    """Floats as signed integers of `target`: up in magnitude where `random`, as a part of 1, is below the fraction.
+
+    What the type cannot hold saturates and NaN becomes 0. Upstream defines no conversion to floats.
+    Source: `HandleStochasticConvert` of its HloEvaluator.
+    """
+    value = operand.astype(np.float64)  # exact for every float type
+    finite = np.isfinite(value)
+    size = np.abs(np.where(finite, value, 0.0))
+    whole = np.floor(size)
+    part = np.ldexp(size - whole, PrimitiveType.of(random.dtype).bit_width).astype(np.uint64)
+    away = random.astype(np.uint64) < part
+    # nothing is lost: numbers that large have no fraction
+    return _saturate(np.where(finite, np.copysign(whole + away, value), value), target)
+
+
 def _round_to_odd(operand: Array) -> Array:
     """F64 as F32 such that rounding once more, to a narrower type, is as good as rounding once.
 
@@ -88,3 +104,30 @@ def bitcast_convert(operand: Array, target: np.dtype[np.generic], dimensions: tu
     """
     flat = np.ascontiguousarray(operand).reshape(-1)
     return flat.view(target).reshape(dimensions)
+
+
+def bitcast_convert_in_bits(
+    operand: Array, source: PrimitiveType, target: PrimitiveType, dimensions: tuple[int, ...]
+) -> Array:
+    """As `bitcast_convert`, where an element of `source` or `target` is 2 or 4 bits of a byte of its own."""
+    words = _words_of(np.ascontiguousarray(operand), source).reshape(-1)
+    old, new = source.bit_width, target.bit_width
+    if old < new:
+        shifts = np.arange(new // old, dtype=np.uint64) * np.uint64(old)
+        words = np.bitwise_or.reduce(words.reshape(-1, new // old) << shifts, axis=1)
+    elif old > new:
+        shifts = np.arange(old // new, dtype=np.uint64) * np.uint64(new)
+        words = (words[:, None] >> shifts).reshape(-1)
+    if target.is_float and new >= 8:
+        return words.astype(f"u{new // 8}").view(target.numpy).reshape(dimensions)
+    if target.is_float:
+        return (words & np.uint64(0xF)).astype(np.uint8).view(target.numpy).reshape(dimensions)
+    return _wrap(words, target).reshape(dimensions)
+
+
+def _words_of(operand: Array, source: PrimitiveType) -> Array:
+    """The bits of each element, as U64."""
+    if source.is_integral:
+        mask = np.uint64((1 << source.bit_width) - 1)
+        return operand.astype(np.int64 if source.is_signed else np.uint64).astype(np.uint64) & mask
+    return operand.view(f"u{operand.dtype.itemsize}").astype(np.uint64)

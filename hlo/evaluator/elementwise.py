@@ -16,8 +16,21 @@ import numpy as np
 
 from hlo.attributes import Comparison, ReducedPrecision
 from hlo.evaluator import floats, integers, precision
-from hlo.evaluator.carriers import Function, contiguous, in_bytes, in_float32, precise
-from hlo.evaluator.conversion import bitcast_convert, convert
+from hlo.evaluator.carriers import (
+    Function,
+    contiguous,
+    in_bits,
+    in_bytes,
+    in_float32,
+    in_unsigned_exponents,
+    precise,
+)
+from hlo.evaluator.conversion import (
+    bitcast_convert,
+    bitcast_convert_in_bits,
+    convert,
+    stochastic_convert,
+)
 from hlo.evaluator.kernels import Array, Kernel, Machine, Rule, identity, sealed
 from hlo.evaluator.limits import UnsupportedType
 from hlo.graph import HloInstruction
@@ -39,7 +52,7 @@ class Functions:
     floating: Function | None = None
     complex_: Function | None = None
     wide: bool = False
-    bits: bool = False
+    narrow: Function | None = None
 
     def of(self, element_type: PrimitiveType) -> Function | None:
         """The function for operands of `element_type`."""
@@ -49,6 +62,8 @@ class Functions:
             return self._of_integer(element_type)
         if element_type.is_complex:
             return self.complex_ and contiguous(self.complex_)
+        if self.floating is not None and element_type is PrimitiveType.F8E8M0FNU:
+            return in_unsigned_exponents(self.floating)
         if self.floating is None or not self.wide:
             return self.floating
         return contiguous(self.floating) if element_type.bit_width >= 32 else in_float32(self.floating)
@@ -56,7 +71,9 @@ class Functions:
     def _of_integer(self, element_type: PrimitiveType) -> Function | None:
         if element_type.bit_width >= 8 or self.integer is None:
             return self.integer
-        return None if self.bits else in_bytes(self.integer, element_type)
+        if self.narrow is not None:
+            return in_bits(self.narrow, element_type)
+        return in_bytes(self.integer, element_type)
 
 
 def _arithmetic(ufunc: np.ufunc, *, predicate: np.ufunc | None = None) -> Functions:
@@ -97,28 +114,32 @@ FUNCTIONS: dict[Opcode, Functions] = {
     Opcode.ATANH: _analytic(np.arctanh, np.arctanh),
     Opcode.CBRT: _analytic(np.cbrt),
     Opcode.CEIL: _float(np.ceil),
-    Opcode.CLZ: Functions(integer=integers.count_leading_zeros, bits=True),
+    Opcode.CLZ: Functions(integer=integers.count_leading_zeros, narrow=integers.narrow_count_leading_zeros),
     Opcode.COMPLEX: Functions(floating=_complex_of_parts),
     Opcode.COS: _analytic(np.cos, np.cos),
     Opcode.COSH: _analytic(np.cosh, np.cosh),
     Opcode.DIVIDE: Functions(None, integers.divide, np.true_divide, precise(np.true_divide)),
     Opcode.ERF: _analytic(floats.erf),
     Opcode.EXP: _analytic(np.exp, np.exp),
-    Opcode.EXPM1: _analytic(np.expm1, np.expm1),
+    Opcode.EXP2: _analytic(np.exp2, floats.complex_exp2),
+    Opcode.EXPM1: _analytic(np.expm1, floats.complex_expm1),
     Opcode.FLOOR: _float(np.floor),
     Opcode.IMAG: Functions(floating=_imaginary_of_real, complex_=np.imag),
     Opcode.IS_FINITE: Functions(floating=np.isfinite),
     Opcode.LOG: _analytic(np.log, np.log),
     Opcode.LOG1P: _analytic(np.log1p, np.log1p),
+    Opcode.LOG2: _analytic(np.log2, floats.complex_log2),
     Opcode.LOGISTIC: _analytic(floats.logistic, floats.logistic),
     Opcode.MAXIMUM: Functions(np.maximum, np.maximum, floats.maximum),
     Opcode.MINIMUM: Functions(np.minimum, np.minimum, floats.minimum),
-    Opcode.MULHI: Functions(integer=integers.multiply_high, bits=True),
+    Opcode.MULHI: Functions(integer=integers.multiply_high, narrow=integers.narrow_multiply_high),
     Opcode.MULTIPLY: _arithmetic(np.multiply, predicate=np.logical_and),
     Opcode.NEGATE: _arithmetic(np.negative),
     Opcode.NOT: _bitwise(np.invert),
     Opcode.OR: _bitwise(np.bitwise_or),
-    Opcode.POPULATION_COUNT: Functions(integer=integers.population_count, bits=True),
+    Opcode.POPULATION_COUNT: Functions(
+        integer=integers.population_count, narrow=integers.narrow_population_count
+    ),
     Opcode.POWER: Functions(None, integers.power, precise(np.power), precise(np.power)),
     Opcode.REAL: Functions(floating=np.copy, complex_=np.real),
     Opcode.REMAINDER: Functions(integer=integers.remainder, floating=np.fmod, wide=True),
@@ -126,8 +147,12 @@ FUNCTIONS: dict[Opcode, Functions] = {
     Opcode.ROUND_NEAREST_EVEN: _float(np.rint),
     Opcode.RSQRT: _analytic(floats.rsqrt, floats.rsqrt),
     Opcode.SHIFT_LEFT: Functions(integer=np.left_shift),
-    Opcode.SHIFT_RIGHT_ARITHMETIC: Functions(integer=integers.shift_right_arithmetic, bits=True),
-    Opcode.SHIFT_RIGHT_LOGICAL: Functions(integer=integers.shift_right_logical, bits=True),
+    Opcode.SHIFT_RIGHT_ARITHMETIC: Functions(
+        integer=integers.shift_right_arithmetic, narrow=integers.narrow_shift_right_arithmetic
+    ),
+    Opcode.SHIFT_RIGHT_LOGICAL: Functions(
+        integer=integers.shift_right_logical, narrow=integers.narrow_shift_right_logical
+    ),
     Opcode.SIGN: Functions(None, np.sign, floats.sign, precise(floats.complex_sign)),
     Opcode.SIN: _analytic(np.sin, np.sin),
     Opcode.SINH: _analytic(np.sinh, np.sinh),
@@ -201,9 +226,7 @@ def _comparison(inst: HloInstruction) -> Function:
         raise UnsupportedType(inst.opcode, element_type)
     if comparison.type != "TOTALORDER" or not element_type.is_float:
         return ufunc
-    if element_type.bit_width < 8 or element_type is PrimitiveType.F8E8M0FNU:  # no sign bit at the top
-        raise UnsupportedType(inst.opcode, element_type)
-    key = floats.total_order_key
+    key = floats.total_order_key_of(element_type)
     return lambda x, y: ufunc(key(x), key(y))
 
 
@@ -232,6 +255,13 @@ def _conversion(inst: HloInstruction) -> Function:
     return (lambda x: x) if source is target else lambda x: convert(x, source, target)
 
 
+def _stochastic_conversion(inst: HloInstruction) -> Function:
+    target = inst.array_shape.element_type
+    if not target.is_signed:
+        raise UnsupportedType(inst.opcode, target)  # upstream defines it for signed integers only
+    return lambda x, random: stochastic_convert(x, random, target)
+
+
 def _convert_rule(inst: HloInstruction, machine: Machine) -> Kernel:
     if inst.operand(0).array_shape.element_type is inst.array_shape.element_type:
         return identity
@@ -254,16 +284,20 @@ def _bitcast_convert_rule(inst: HloInstruction, _machine: Machine) -> Kernel:
     source, target = inst.operand(0).array_shape.element_type, inst.array_shape.element_type
     if source is target:
         return identity
-    if source.bit_width < 8 or target.bit_width < 8 or target is PrimitiveType.PRED:
-        raise UnsupportedType(inst.opcode, target)  # a byte holds more than their values
     dimensions = inst.array_shape.dimensions
+    if target is PrimitiveType.PRED or source.is_complex is not target.is_complex:
+        raise UnsupportedType(inst.opcode, target)
+    if source.bit_width < 8 or target.bit_width < 8:
+        return lambda x: sealed(bitcast_convert_in_bits(x, source, target, dimensions))
     return lambda x: sealed(bitcast_convert(x, target.numpy, dimensions))
 
 
 def _same_size_bitcast(inst: HloInstruction) -> Function | None:
     source, target = inst.operand(0).array_shape.element_type, inst.array_shape.element_type
-    if min(source.bit_width, target.bit_width) < 8 or source.numpy.itemsize != target.numpy.itemsize:
+    if source.bit_width != target.bit_width or PrimitiveType.PRED in (source, target):
         return None
+    if source.bit_width < 8:
+        return lambda x: bitcast_convert_in_bits(x, source, target, x.shape)
     return lambda x: bitcast_convert(x, target.numpy, x.shape)
 
 
@@ -274,6 +308,7 @@ _SPECIAL: dict[Opcode, Callable[[HloInstruction], Function]] = {
     Opcode.CONVERT: _conversion,
     Opcode.COPY: lambda _inst: lambda x: x,
     Opcode.REDUCE_PRECISION: _reduced_precision,
+    Opcode.STOCHASTIC_CONVERT: _stochastic_conversion,
 }
 
 RULES: dict[Opcode, Rule] = {
@@ -285,8 +320,5 @@ RULES: dict[Opcode, Rule] = {
     Opcode.BITCAST_CONVERT: _bitcast_convert_rule,
     Opcode.COPY: lambda _inst, _machine: identity,
     Opcode.REDUCE_PRECISION: _special_rule,
-}
-
-GAPS: dict[Opcode, str] = {
-    Opcode.STOCHASTIC_CONVERT: "not in scope: rounding by random bits, which no generator makes",
+    Opcode.STOCHASTIC_CONVERT: _special_rule,
 }

@@ -6,10 +6,14 @@ Operands are arrays of rank 1 or more; results are fresh arrays of the same dtyp
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 
 from hlo.evaluator.kernels import Array, unsigned
+from hlo.primitive_type import PrimitiveType
+
+_LN2 = np.log(np.longdouble(2))
 
 
 def maximum(left: Array, right: Array) -> Array:
@@ -39,6 +43,26 @@ def complex_sign(operand: Array) -> Array:
     """z/|z|, and 0 for 0."""
     size = np.abs(operand)
     return np.where(size == 0, 0, operand / size).astype(operand.dtype)
+
+
+def complex_exp2(operand: Array) -> Array:
+    """2^z = e^(z ln 2)."""
+    return np.exp(operand * _LN2.astype(np.real(operand).dtype))
+
+
+def complex_log2(operand: Array) -> Array:
+    """ln z / ln 2."""
+    return np.log(operand) / _LN2.astype(np.real(operand).dtype)
+
+
+def complex_expm1(operand: Array) -> Array:
+    """e^z - 1. On the real axis it is real, also where e^x is infinite or NaN (C11, G.6.3.1, of `cexp`).
+
+    What an infinite imaginary part gives is implementation-defined: StableHLO's interpreter has other values.
+    """
+    whole, height = np.expm1(operand), np.imag(operand)
+    parts = np.stack([np.real(whole), np.where(height == 0, height, np.imag(whole))], axis=-1)
+    return parts.view(operand.dtype)[..., 0]
 
 
 def rsqrt(operand: Array) -> Array:
@@ -71,3 +95,12 @@ def total_order_key(operand: Array) -> Array:
     bits = unsigned(operand)
     signed = bits.view(f"i{bits.dtype.itemsize}")
     return np.where(signed < 0, signed ^ np.iinfo(signed.dtype).max, signed)
+
+
+def total_order_key_of(element_type: PrimitiveType) -> Callable[[Array], Array]:
+    """The function that makes such keys for arrays of `element_type`."""
+    if element_type is PrimitiveType.F8E8M0FNU:
+        return unsigned  # its numbers have no sign, and its NaN is the last code
+    if element_type is PrimitiveType.F4E2M1FN:
+        return lambda x: total_order_key(unsigned(x) << np.uint8(4))  # the sign is the top one of four bits
+    return total_order_key

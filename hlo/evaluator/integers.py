@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from hlo.evaluator.kernels import SIGNED_OF_SIZE, Array, unsigned
+from hlo.primitive_type import PrimitiveType
 
 
 def divide(left: Array, right: Array) -> Array:
@@ -92,3 +93,40 @@ def count_leading_zeros(operand: Array) -> Array:
         bits |= bits >> bits.dtype.type(shift)
         shift *= 2
     return (width - np.bitwise_count(bits)).astype(operand.dtype)
+
+
+# The same for integers of 2 and 4 bits, of `kind`, whose bits are the lowest of a byte. Operands come as those bytes,
+# with zeros above; of a result only the lowest bits count.
+
+
+def narrow_shift_right_logical(_kind: PrimitiveType, left: Array, right: Array) -> Array:
+    """Zeros come in from the left; 0 from the width on."""
+    return np.right_shift(left, right)
+
+
+def narrow_shift_right_arithmetic(kind: PrimitiveType, left: Array, right: Array) -> Array:
+    """The top bit comes in from the left, for unsigned types too."""
+    return np.right_shift(_extended(kind, left), right.view(np.int8)).view(np.uint8)
+
+
+def narrow_multiply_high(kind: PrimitiveType, left: Array, right: Array) -> Array:
+    """The upper half of the product, which a byte holds as a whole."""
+    if kind.is_signed:
+        return (np.multiply(_extended(kind, left), _extended(kind, right)) >> kind.bit_width).view(np.uint8)
+    return np.multiply(left, right) >> kind.bit_width
+
+
+def narrow_population_count(_kind: PrimitiveType, operand: Array) -> Array:
+    """How many bits are set. It wraps where the type does not hold that many."""
+    return np.bitwise_count(operand)
+
+
+def narrow_count_leading_zeros(kind: PrimitiveType, operand: Array) -> Array:
+    """Zeros above the highest set bit; the width for 0, which wraps in S2."""
+    return np.subtract(count_leading_zeros(operand), np.uint8(8 - kind.bit_width))
+
+
+def _extended(kind: PrimitiveType, operand: Array) -> Array:
+    """The lowest bits of each byte as a signed number."""
+    unused = 8 - kind.bit_width
+    return np.left_shift(operand, np.uint8(unused)).view(np.int8) >> np.int8(unused)

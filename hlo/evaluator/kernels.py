@@ -16,10 +16,13 @@ import numpy as np
 from hlo.evaluator.limits import WORK_PER_ELEMENT, EvaluationLimit, Limits
 from hlo.graph import HloComputation, HloInstruction
 from hlo.literal import Value, frozen
+from hlo.shape import ArrayShape
 
 Array = np.ndarray[Any, np.dtype[Any]]
 Kernel = Callable[..., Value]
 Function = Callable[[Sequence[Value]], Value]
+Fill = Callable[[ArrayShape], Array]
+"""A static shape -> what lies in an array of it before anything is written."""
 
 
 class Machine(Protocol):
@@ -28,6 +31,11 @@ class Machine(Protocol):
     @property
     def limits(self) -> Limits:
         """What the evaluation may spend."""
+        ...
+
+    @property
+    def fill(self) -> Fill:
+        """What lies in padding."""
         ...
 
     def function(self, computation: HloComputation) -> Function:

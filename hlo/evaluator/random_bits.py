@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from hlo.attributes import RandomAlgorithm
+from hlo.errors import UnsupportedOpcode
 from hlo.evaluator.kernels import Array, Kernel, Machine, Rule, sealed
 from hlo.evaluator.limits import UnsupportedType
 from hlo.graph import HloInstruction
@@ -22,6 +23,8 @@ from hlo.literal import Value
 from hlo.opcode import Opcode
 from hlo.shape import ArrayShape
 
+# Of how many U64 a state may be; upstream's expander refuses others.
+_STATES = {"rng_default": (2, 3), "rng_three_fry": (2,), "rng_philox": (2, 3)}
 _LOW = np.uint64(0xFFFFFFFF)
 _HALF = np.uint64(32)
 
@@ -35,6 +38,9 @@ def _rng_bit_generator(inst: HloInstruction, _machine: Machine) -> Kernel:
         raise TypeError(f"{inst.name} gives no arrays")
     if not shape.element_type.is_integral or shape.element_type.bit_width < 8:
         raise UnsupportedType(inst.opcode, shape.element_type)
+    words, rest = divmod(state_shape.element_count * state_shape.element_type.bit_width, 64)
+    if rest or words not in _STATES[options.algorithm] or state_shape.element_type.bit_width < 32:
+        raise UnsupportedOpcode(f"{inst.opcode} from {state_shape}", "evaluator")
     is_wide = shape.element_type.bit_width == 64
     generate = _threefry_bits if options.algorithm == "rng_three_fry" else _philox_bits
 

@@ -120,7 +120,7 @@ def _combiner(opcode: Opcode, element_type: PrimitiveType) -> Kernel:
         ufunc.reduce(column, 0, out=result)  # `out` also keeps NumPy from widening
         return sealed(result)
 
-    if element_type.bit_width < 8:
+    if element_type.bit_width < 8 or element_type is PrimitiveType.F8E8M0FNU:
         return in_order
     if element_type.is_integral or element_type is PrimitiveType.PRED:
         return any_order
@@ -133,7 +133,3 @@ def leaf_types(shape: Shape) -> list[PrimitiveType]:
 
 
 RULES: dict[Opcode, Rule] = {Opcode.REDUCE: _reduce}
-
-GAPS: dict[Opcode, str] = {
-    Opcode.SCAN: "the IR does not model num_carries and is_reverse",
-}

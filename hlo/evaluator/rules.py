@@ -12,11 +12,13 @@ from hlo.evaluator import (
     dynamic,
     elementwise,
     gather_scatter,
+    grouped_dots,
     indexing,
     linalg,
     mapping,
     random_bits,
     reduction,
+    scan,
     shape,
     sort,
     windows,
@@ -26,15 +28,15 @@ from hlo.opcode import SPECS, Family, Opcode, merged
 
 _RULES = (
     *(elementwise.RULES, mapping.RULES, shape.RULES, indexing.RULES, gather_scatter.RULES),
-    *(reduction.RULES, windows.RULES, sort.RULES, contraction.RULES, convolution.RULES),
+    *(reduction.RULES, windows.RULES, sort.RULES, scan.RULES),
+    *(contraction.RULES, grouped_dots.RULES, convolution.RULES),
     *(linalg.RULES, batch_norm.RULES, control.RULES, random_bits.RULES, dynamic.RULES),
 )
-_GAPS = (elementwise.GAPS, reduction.GAPS, contraction.GAPS, control.GAPS)
 _COLLECTIVE = "not in scope: one device has nothing to exchange, and transfers have no value"
 
 
 RULES: Mapping[Opcode, Rule] = merged(*_RULES)
 
 GAPS: Mapping[Opcode, str] = merged(
-    *_GAPS, {op: _COLLECTIVE for op, spec in SPECS.items() if spec.family is Family.COLLECTIVE}
+    control.GAPS, {op: _COLLECTIVE for op, spec in SPECS.items() if spec.family is Family.COLLECTIVE}
 )

@@ -6,7 +6,7 @@ from functools import partial
 
 import numpy as np
 
-from hlo.attributes import PaddingConfig
+from hlo.attributes import PaddingConfig, Rotation
 from hlo.errors import UnsupportedOpcode
 from hlo.evaluator.conversion import bitcast_convert
 from hlo.evaluator.kernels import Array, Kernel, Machine, Rule, identity, sealed
@@ -128,6 +128,20 @@ def _pad(inst: HloInstruction, _machine: Machine) -> Kernel:
     return pad
 
 
+def _shuffle(inst: HloInstruction, _machine: Machine) -> Kernel:
+    """Each dimension rotated to the left, as often as its shift says; a negative one to the right.
+
+    Source: `ShuffleExpander` upstream.
+    """
+    rotation = inst.attributes
+    if not isinstance(rotation, Rotation):
+        raise TypeError(f"{inst.name} has no shifts")
+    if not rotation.dimensions:  # `roll` wants at least one
+        return identity
+    shifts = tuple(-shift for shift in rotation.shifts)
+    return lambda x: sealed(np.roll(x, shifts, rotation.dimensions))
+
+
 RULES: dict[Opcode, Rule] = {
     Opcode.IOTA: _iota,
     Opcode.BROADCAST: _broadcast,
@@ -137,4 +151,5 @@ RULES: dict[Opcode, Rule] = {
     Opcode.REVERSE: _reverse,
     Opcode.CONCATENATE: _concatenate,
     Opcode.PAD: _pad,
+    Opcode.SHUFFLE: _shuffle,
 }

@@ -124,10 +124,10 @@ def _topk(inst: HloInstruction, _machine: Machine) -> Kernel:
 
 def _key(element_type: PrimitiveType) -> Callable[[Array], Array]:
     """Integers or truth values that sort as elements of the type do."""
-    if element_type.is_complex or element_type in (PrimitiveType.F8E8M0FNU, PrimitiveType.F4E2M1FN):
+    if element_type.is_complex:
         raise UnsupportedType(Opcode.TOPK, element_type)
     if element_type.is_float:
-        return floats.total_order_key
+        return floats.total_order_key_of(element_type)
     if element_type.bit_width < 8:
         return lambda x: x.astype(np.int8)
     return lambda x: x

@@ -13,8 +13,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from hlo.bound_parameters import materialised
 from hlo.errors import InvalidInput, UnsupportedOpcode
-from hlo.evaluator.kernels import Function, Kernel, frozen_value
+from hlo.evaluator.bridges import asks_for_sizes, zeros
+from hlo.evaluator.kernels import Fill, Function, Kernel, frozen_value
 from hlo.evaluator.limits import DEFAULT_LIMITS, EvaluationLimit, Limits
 from hlo.evaluator.rules import RULES
 from hlo.graph import HloComputation, HloInstruction
@@ -47,7 +49,10 @@ class Evaluator:
     The module must be clean to the verifier, and must not change while the evaluator is in use. `observer` is
     called after each executed instruction, parameters, constants and those of called computations included, with
     the instruction, its operands' values and its own. Of what is applied element by element (by map, reduce, scatter,
-    sort, …) it may see nothing: see `mapping`.
+    sort, …) it may see nothing: see `mapping`. `fill` says what PadToStatic leaves in the padding.
+
+    The value of an array with dynamic dimensions is as large as the array is. Custom-calls lead from there to static
+    arrays and back; any other operation on it is refused unless it fills its bounds.
     """
 
     def __init__(
@@ -56,8 +61,10 @@ class Evaluator:
         *,
         observer: Observer | None = None,
         limits: Limits = DEFAULT_LIMITS,
+        fill: Fill = zeros,
     ) -> None:
-        self._entry = module.entry_computation if isinstance(module, HloModule) else module
+        self._fill = fill
+        self._entry = materialised(module).entry_computation if isinstance(module, HloModule) else module
         self._observer = observer
         self._limits = limits
         self._plans: dict[HloComputation, _Plan] = {}
@@ -68,6 +75,11 @@ class Evaluator:
     def limits(self) -> Limits:
         """What one run may spend."""
         return self._limits
+
+    @property
+    def fill(self) -> Fill:
+        """What lies in padding."""
+        return self._fill
 
     def run(self, inputs: Sequence[Value]) -> Value:
         """The result for `inputs`, one for each parameter. Every array in it is read-only.
@@ -138,7 +150,8 @@ class Evaluator:
         shape = inst.shape  # a tuple's elements come from arrays that are looked at where they are made
         if isinstance(shape, ArrayShape) and math.prod(shape.dimensions) > self._limits.elements:
             raise EvaluationLimit("elements", inst.name)
-        return rule(inst, self)
+        kernel = rule(inst, self)
+        return _refusing_smaller(inst, kernel) if asks_for_sizes(inst) else kernel
 
     @staticmethod
     def _run(plan: _Plan, arguments: Sequence[Value]) -> Value:
@@ -177,9 +190,10 @@ def evaluate(
     *,
     observer: Observer | None = None,
     limits: Limits = DEFAULT_LIMITS,
+    fill: Fill = zeros,
 ) -> Value:
-    """The result of the entry computation of `module` for `inputs`. See `Evaluator.run`."""
-    return Evaluator(module, observer=observer, limits=limits).run(inputs)
+    """The result of the entry computation of `module` for `inputs`. See `Evaluator`."""
+    return Evaluator(module, observer=observer, limits=limits, fill=fill).run(inputs)
 
 
 def evaluate_computation(
@@ -203,6 +217,19 @@ def evaluate_instruction(
     return Evaluator(inst.parent, limits=limits).run_instruction(inst, operands)
 
 
+def _refusing_smaller(inst: HloInstruction, kernel: Kernel) -> Kernel:
+    """`kernel`, which knows bounds only, for arrays that fill them."""
+    bounds = [getattr(operand.shape, "dimensions", None) for operand in inst.operands]
+
+    def checked(*operands: Value) -> Value:
+        for operand, bound in zip(operands, bounds, strict=True):
+            if isinstance(operand, np.ndarray) and operand.shape != bound:
+                raise UnsupportedOpcode(f"{inst.opcode} of arrays smaller than their bounds", "evaluator")
+        return kernel(*operands)
+
+    return checked
+
+
 def _check_arguments(computation: HloComputation, plan: _Plan, arguments: Sequence[Value]) -> None:
     if len(arguments) != len(plan.parameters):
         raise InvalidInput(f"{computation.name} takes {len(plan.parameters)} arguments, not {len(arguments)}")
@@ -224,10 +251,22 @@ def _fits(value: Value, shape: Shape) -> bool:
     if isinstance(shape, ArrayShape):
         return (
             isinstance(value, np.ndarray)
-            and value.shape == shape.dimensions
+            and (value.shape == shape.dimensions or _is_smaller(value, shape))
             and value.dtype == shape.element_type.numpy
         )
     return isinstance(shape, TokenShape) and isinstance(value, Token)
+
+
+def _is_smaller(value: np.ndarray, shape: ArrayShape) -> bool:
+    """Whether `value` falls short of `shape` in nothing but dynamic dimensions."""
+    return (
+        bool(shape.dynamic)
+        and value.ndim == shape.rank
+        and all(
+            size == bound or (flag and size < bound)
+            for size, bound, flag in zip(value.shape, shape.dimensions, shape.dynamic, strict=True)
+        )
+    )
 
 
 def _described(value: object) -> str:

@@ -7,14 +7,12 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from hlo.attributes import Attributes
+from hlo.bounds import is_unbounded
 from hlo.errors import HloFuzzError
 from hlo.primitive_type import PrimitiveType
-from hlo.shape import ArrayShape, Shape, TupleShape, leaves
+from hlo.shape import ArrayShape, Shape, TupleShape
 
 T = TypeVar("T")
-
-UNBOUNDED = -(2**63)
-"""What the proto says for the size of a dynamic dimension that has no bound."""
 
 
 class ShapeError(HloFuzzError):
@@ -63,15 +61,6 @@ def declared_array(declared: Shape | None) -> ArrayShape:
     if shape.dimensions and min(shape.dimensions) < 0 and not is_unbounded(shape):
         raise ShapeError(f"{shape} has a negative dimension")
     return shape
-
-
-def is_unbounded(shape: Shape) -> bool:
-    """Whether an array below `shape` has a dimension without a bound (`?` in HLO text).
-
-    Such a dimension fits any other, which our rules do not know: no pass of ours handles it
-    (`stock_passes.md` section 1.1 point 6).
-    """
-    return any(isinstance(leaf, ArrayShape) and UNBOUNDED in leaf.dimensions for _, leaf in leaves(shape))
 
 
 def result(

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from hlo.attributes import (
     Attributes,
     ConstantValue,
+    CustomCallTarget,
     FusionKind,
     ParameterNumber,
     RandomAlgorithm,
@@ -26,6 +27,7 @@ PRED_SCALAR = ArrayShape(PrimitiveType.PRED)
 INDEX_SCALAR = ArrayShape(PrimitiveType.S32)
 
 FUSION_KINDS = ("kLoop", "kInput", "kOutput", "kCustom")
+PADDING_TYPES = ("", "VALID", "SAME")
 RANDOM_ALGORITHMS = ("rng_default", "rng_three_fry", "rng_philox")
 
 
@@ -159,8 +161,14 @@ def _conditional(
 
 
 def _custom_call(
-    _o: Sequence[Shape], _a: Attributes, _c: Sequence[Signature], declared: Shape | None
+    _o: Sequence[Shape], attributes: Attributes, _c: Sequence[Signature], declared: Shape | None
 ) -> Shape:
+    call = expect(attributes, CustomCallTarget)
+    if call.padding_type not in PADDING_TYPES:
+        raise ShapeError(f"padding type {call.padding_type!r} is none of {', '.join(PADDING_TYPES)}")
+    for count in (call.feature_group_count, call.batch_group_count):
+        if not isinstance(count, int) or count < 1:
+            raise ShapeError(f"group count {count} is not positive")
     return _declared(declared)
 
 

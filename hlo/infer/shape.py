@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from hlo.attributes import Attributes, Dimensions, PaddingConfig
+from hlo.attributes import Attributes, Dimensions, PaddingConfig, Rotation
 from hlo.infer.common import (
     Rule,
     ShapeError,
@@ -147,6 +147,16 @@ def _iota(
     return shape
 
 
+def _shuffle(
+    operands: Sequence[Shape], attributes: Attributes, _c: Sequence[Signature], _d: Shape | None
+) -> Shape:
+    operand, rotation = array(operands[0]), expect(attributes, Rotation)
+    check_dimensions(rotation.dimensions, operand.rank)
+    if len(rotation.shifts) != len(rotation.dimensions):
+        raise ShapeError(f"{len(rotation.shifts)} shifts for {len(rotation.dimensions)} dimensions")
+    return operand
+
+
 RULES: dict[Opcode, Rule] = {
     Opcode.BROADCAST: _broadcast,
     Opcode.RESHAPE: _reshape,
@@ -156,4 +166,5 @@ RULES: dict[Opcode, Rule] = {
     Opcode.CONCATENATE: _concatenate,
     Opcode.PAD: _pad,
     Opcode.IOTA: _iota,
+    Opcode.SHUFFLE: _shuffle,
 }

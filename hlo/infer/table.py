@@ -18,6 +18,7 @@ from hlo.infer import (
     indexing,
     linalg,
     reduction,
+    scan,
     shape,
     sorting,
     windows,
@@ -34,6 +35,7 @@ RULES = merged(
     reduction.RULES,
     windows.RULES,
     sorting.RULES,
+    scan.RULES,
     contraction.RULES,
     convolution.RULES,
     control.RULES,
@@ -42,8 +44,6 @@ RULES = merged(
     batch_norm.RULES,
 )
 
-_NUMBERS = "its dimension numbers are not modelled"
-_OPTIONS = "its options are not modelled"
 _DEVICES = "its result depends on device groups, which are not modelled"
 _ASYNC = "its shape is a bundle of buffers that only the back end knows"
 _OUTSIDE = "its value comes from outside the program"
@@ -64,21 +64,19 @@ GAPS: Mapping[Opcode, str] = MappingProxyType(
         Opcode.COLLECTIVE_PERMUTE: _DEVICES,
         Opcode.COLLECTIVE_PERMUTE_DONE: _ASYNC,
         Opcode.COLLECTIVE_PERMUTE_START: _ASYNC,
+        Opcode.COLLECTIVE_REDUCE: _DEVICES,
         Opcode.COPY_DONE: _ASYNC,
         Opcode.COPY_START: _ASYNC,
         Opcode.INFEED: _OUTSIDE,
         Opcode.OUTFEED: _OUTSIDE,
         Opcode.PARTITION_ID: _OUTSIDE,
         Opcode.RAGGED_ALL_TO_ALL: _DEVICES,
-        Opcode.RAGGED_DOT: _NUMBERS,
         Opcode.RECV: _OUTSIDE,
         Opcode.RECV_DONE: _OUTSIDE,
         Opcode.REDUCE_SCATTER: _DEVICES,
         Opcode.REPLICA_ID: _OUTSIDE,
         Opcode.RNG: _OUTSIDE,
         Opcode.RNG_GET_AND_UPDATE_STATE: _OUTSIDE,
-        Opcode.SCALED_DOT: _NUMBERS,
-        Opcode.SCAN: _OPTIONS,
         Opcode.SEND: _OUTSIDE,
         Opcode.SEND_DONE: _OUTSIDE,
     }

@@ -1,5 +1,6 @@
 """HLO in and out: text, proto bytes and StableHLO, all through the installed jaxlib."""
 
+from hlo.interchange.bridge import installed_opcodes
 from hlo.interchange.exporter import export_proto
 from hlo.interchange.files import (
     from_jax,
@@ -15,6 +16,7 @@ __all__ = [
     "export_proto",
     "from_jax",
     "import_proto",
+    "installed_opcodes",
     "read_file",
     "read_stablehlo",
     "read_text",

@@ -22,12 +22,15 @@ from google.protobuf.message import DecodeError
 
 from hlo.errors import BridgeUnavailable, InvalidInput
 from hlo.interchange.schema import HloModuleProto
+from hlo.opcode import NEWER, Opcode
 
 _HLO: Final = "jaxlib._hlo"
 _MLIR: Final = "jaxlib._jax"
 _MLIR_IR: Final = "jaxlib.mlir.ir"
 _EXTENSIONS: Final = "jaxlib.mlir._mlir_libs"
 _DIALECTS: Final = "jaxlib.mlir.dialects"
+
+_OPCODES: Final = frozenset(map(str, Opcode))
 
 # What jaxlib raises for bad input: its JaxRuntimeError is a RuntimeError, and text it cannot encode or a
 # number it cannot hold is a ValueError.
@@ -93,14 +96,21 @@ def _invalid(error: Exception) -> InvalidInput:
     """jaxlib's complaint as ours: the first place it names, and what it says about that place."""
     found = _DIAGNOSTIC.findall(str(error))
     if not found:
-        return InvalidInput(str(error).partition("\n*** Begin stack trace")[0].rstrip(" :\n"))
+        return InvalidInput(_with_version(str(error).partition("\n*** Begin stack trace")[0].rstrip(" :\n")))
     line, column, _ = found[0]
     # The parser backtracks and says, outermost first, why each reading of the same place failed.
     reasons = dict.fromkeys(
         re.sub(r"^error: ", "", reason).strip(" :") for *place, reason in found if place == [line, column]
     )
     # Column 0 means that the text ended: there is nothing to point at.
-    return InvalidInput("; ".join(reasons), line=int(line), column=max(int(column), 1))
+    return InvalidInput(_with_version("; ".join(reasons)), line=int(line), column=max(int(column), 1))
+
+
+def _with_version(message: str) -> str:
+    """`message` and, where it does not know an opcode that a newer jaxlib has, which one that is."""
+    unknown = re.search(r"Unknown opcode: ([\w-]+)", message)
+    since = NEWER.get(Opcode(unknown[1])) if unknown and unknown[1] in _OPCODES else None
+    return f"{message} (in jaxlib {since}; this is {_jaxlib_version()})" if since else message
 
 
 # --- malformed input -----------------------------------------------------------------------------------

@@ -36,11 +36,9 @@ _SAYS_NOTHING: Final = MappingProxyType[Opcode, dict[int, int | bytes]](
     {
         Opcode.DOT: {98: b"", 101: b""},  # of a jaxlib newer than our schema
         Opcode.CONVOLUTION: {98: b"", 101: b""},
-        Opcode.CUSTOM_CALL: {
-            _BY_NAME["feature_group_count"].number: 1,
-            _BY_NAME["batch_group_count"].number: 1,
-            _API_VERSION: _ORIGINAL,
-        },
+        Opcode.RAGGED_DOT: {98: b"", 101: b""},
+        Opcode.SCALED_DOT: {98: b"", 101: b""},
+        Opcode.CUSTOM_CALL: {_API_VERSION: _ORIGINAL},
     }
 )
 _PRECISION: Final[int] = _BY_NAME["precision_config"].number

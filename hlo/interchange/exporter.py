@@ -11,6 +11,7 @@ from functools import lru_cache
 from typing import Any, Final
 
 from hlo.attributes import NONE
+from hlo.bound_parameters import materialised
 from hlo.errors import IllegalRewrite
 from hlo.graph import NO_FRONTEND_ATTRIBUTES, HloComputation, HloInstruction
 from hlo.interchange import schema
@@ -47,7 +48,10 @@ def export_proto(module: HloModule) -> bytes:
 
     Broken means here: no entry, no root, a cycle, a link to something outside, a constant whose value is not of
     its shape. The verifier reports these and much else. Other mistakes, such as wrong shapes, are written.
+
+    A binding of parameters is written as set-dimension-size at the top of the entry: no proto of today holds it.
     """
+    module = materialised(module)
     entry = module.entry_computation
     order = _callees_first(module)
     ids = _computation_ids(order)

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
 
+from hlo.bounds import refuse_unbounded
 from hlo.errors import InvalidInput
 from hlo.interchange import bridge
 from hlo.interchange.exporter import export_proto
@@ -66,14 +67,17 @@ def read_file(path: str | Path) -> HloModule:
     """The module in a file: HLO text, an HLO proto, or StableHLO.
 
     The suffix decides (.hlo and .txt; .pb and .bin; .mlir); any other leaves it to the content. Raises
-    InvalidInput with the path, also for a file that cannot be read or that would kill jaxlib's reader.
+    InvalidInput with the path, also for a file that cannot be read or that would kill jaxlib's reader, and for a
+    program with a dimension that has no bound, which nothing here can run.
     """
     path = Path(path)
     try:
         data = path.read_bytes()
         if not data.strip():
             raise InvalidInput("the file is empty")
-        return _FORMATS[_format_of(path.suffix, data)](data)
+        module = _FORMATS[_format_of(path.suffix, data)](data)
+        refuse_unbounded(module)
+        return module
     except OSError as error:
         raise InvalidInput(error.strerror or str(error), path=str(path)) from None
     except InvalidInput as error:

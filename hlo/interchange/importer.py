@@ -13,7 +13,8 @@ from typing import Any, Final
 from google.protobuf.message import DecodeError
 
 from hlo.attributes import Attributes, ConstantValue
-from hlo.errors import InvalidInput, UnsupportedOpcode
+from hlo.bound_parameters import without_flags
+from hlo.errors import IllegalRewrite, InvalidInput, UnsupportedOpcode
 from hlo.graph import HloComputation, HloInstruction
 from hlo.interchange import schema
 from hlo.interchange.carried import carried_on_import, rest_of_module
@@ -25,6 +26,7 @@ from hlo.interchange.wire import fields
 from hlo.metadata import NO_METADATA, OpMetadata
 from hlo.module import HloModule
 from hlo.opcode import SPECS, Opcode
+from hlo.parameter_binding import NO_BINDING, DynamicDimension, DynamicSizeParameter
 
 _MANY = 1 << 14
 
@@ -69,6 +71,7 @@ def import_proto(data: bytes) -> HloModule:
     if entry is None:
         raise InvalidInput(f"no entry computation: none has id {proto.entry_computation_id}")
     module.set_entry_computation(entry)
+    _read_binding(module, proto)
     module.carried = rest_of_module(proto, entry)
     return module
 
@@ -91,6 +94,30 @@ def _parse(data: bytes) -> Any:
         except InvalidInput:
             break
     raise InvalidInput("not an HLO module proto, or a truncated one")
+
+
+def _read_binding(module: HloModule, proto: Any) -> None:
+    """The `dynamic_parameter_binding` of protos that are old enough. Clears it.
+
+    There a bound dimension may be flagged in the parameter's shape although the array comes as large as its bound;
+    our flags say that an array is smaller, so the parameter loses it.
+    """
+    binding = NO_BINDING
+    try:
+        for entry in proto.dynamic_parameter_binding.entries:
+            size = DynamicSizeParameter(entry.dynamic_param_num, tuple(entry.dynamic_param_index))
+            binding = binding.bind(
+                size,
+                DynamicDimension(
+                    entry.target_param_num, tuple(entry.target_param_index), entry.target_param_dim_num
+                ),
+            )
+    except IllegalRewrite as error:
+        raise InvalidInput(f"dynamic_parameter_binding: {error.message}") from None
+    proto.ClearField("dynamic_parameter_binding")
+    module.dynamic_parameter_binding = binding
+    for number, parameter in enumerate(module.entry_computation.parameters):
+        parameter.shape = without_flags(parameter.shape, binding, number)
 
 
 def _import_computation(

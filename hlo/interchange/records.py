@@ -15,9 +15,7 @@ from hlo.attributes import (
     Attributes,
     Comparison,
     ConstantValue,
-    CustomCallTarget,
     Dimensions,
-    DotDimensions,
     NoAttributes,
     PaddingConfig,
     ParameterNumber,
@@ -116,34 +114,6 @@ def _fill_comparison(proto: Any, comparison: Comparison) -> None:
         proto.comparison_order = "PARTIAL" if comparison.type == "FLOAT" else "TOTAL"
 
 
-def _read_dot(proto: Any, _operands: Sequence[HloInstruction]) -> Attributes:
-    numbers = proto.dot_dimension_numbers
-    return DotDimensions(
-        tuple(numbers.lhs_contracting_dimensions),
-        tuple(numbers.rhs_contracting_dimensions),
-        tuple(numbers.lhs_batch_dimensions),
-        tuple(numbers.rhs_batch_dimensions),
-    )
-
-
-def _fill_dot(proto: Any, dot: DotDimensions) -> None:
-    numbers = proto.dot_dimension_numbers
-    numbers.SetInParent()
-    numbers.lhs_contracting_dimensions.extend(dot.lhs_contracting)
-    numbers.rhs_contracting_dimensions.extend(dot.rhs_contracting)
-    numbers.lhs_batch_dimensions.extend(dot.lhs_batch)
-    numbers.rhs_batch_dimensions.extend(dot.rhs_batch)
-
-
-def _read_custom_call(proto: Any, _operands: Sequence[HloInstruction]) -> Attributes:
-    return CustomCallTarget(proto.custom_call_target, proto.custom_call_has_side_effect)
-
-
-def _fill_custom_call(proto: Any, call: CustomCallTarget) -> None:
-    proto.custom_call_target = call.target
-    proto.custom_call_has_side_effect = call.has_side_effect
-
-
 def _fill_parameter(proto: Any, parameter: ParameterNumber) -> None:
     proto.parameter_number = parameter.number
 
@@ -190,10 +160,6 @@ RECORDS: Final = MappingProxyType[type[Attributes], Record](
             ("comparison_direction", "comparison_type", "comparison_order"),
             _read_comparison,
             _fill_comparison,
-        ),
-        DotDimensions: Record(("dot_dimension_numbers",), _read_dot, _fill_dot),
-        CustomCallTarget: Record(
-            ("custom_call_target", "custom_call_has_side_effect"), _read_custom_call, _fill_custom_call
         ),
         **NUMBERED_RECORDS,
     }

@@ -30,11 +30,21 @@ _MESSAGES: Final = MappingProxyType(
             ("entry_computation_id", 6, "int64"),
             ("schedule", 7, "HloScheduleProto"),
             ("input_output_alias", 8, "HloInputOutputAliasProto"),
+            # reserved in today's proto, which jaxlib drops: read, never written
+            ("dynamic_parameter_binding", 9, "DynamicParameterBindingProto"),
             ("is_dynamic", 11, "bool"),
             ("spmd_output_sharding", 12, "OpSharding"),
             ("spmd_parameters_shardings", 14, "repeated OpSharding"),
             ("buffer_donor", 18, "HloBufferDonorProto"),
             ("frontend_attributes", 19, "FrontendAttributes"),
+        ),
+        "DynamicParameterBindingProto": (("entries", 1, "repeated DynamicParameterBindingEntry"),),
+        "DynamicParameterBindingEntry": (
+            ("dynamic_param_num", 1, "int64"),
+            ("dynamic_param_index", 2, "repeated int64"),
+            ("target_param_num", 3, "int64"),
+            ("target_param_index", 4, "repeated int64"),
+            ("target_param_dim_num", 5, "int64"),
         ),
         "HloComputationProto": (
             ("name", 1, "string"),
@@ -117,6 +127,7 @@ _MESSAGES: Final = MappingProxyType(
             ("num_carries", 95, "int64"),
             ("is_associative", 96, "int32"),
             ("comparison_order", 102, "string"),
+            ("shuffle_mode", 103, "ShuffleMode"),
         ),
         "ShapeProto": (
             ("element_type", 2, "int32"),
@@ -236,6 +247,8 @@ _MESSAGES: Final = MappingProxyType(
             ("lhs_ragged_dimensions", 2, "repeated int64"),
             ("rhs_group_dimensions", 3, "repeated int64"),
         ),
+        "ShuffleMode": (("rotate", 1, "ShuffleRotation"),),
+        "ShuffleRotation": (("shifts", 1, "repeated int64"),),
         "ConvolutionDimensionNumbers": (
             ("kernel_input_feature_dimension", 3, "int64"),
             ("kernel_output_feature_dimension", 4, "int64"),
@@ -335,6 +348,8 @@ _CLASSES: Final = _build()
 
 # Typed `Any`: protobuf makes the classes at run time, and no type checker can see their fields.
 HloModuleProto: Any = _CLASSES["HloModuleProto"]
+DynamicParameterBindingProto: Any = _CLASSES["DynamicParameterBindingProto"]
+DynamicParameterBindingEntry: Any = _CLASSES["DynamicParameterBindingEntry"]
 HloComputationProto: Any = _CLASSES["HloComputationProto"]
 HloInstructionProto: Any = _CLASSES["HloInstructionProto"]
 ShapeProto: Any = _CLASSES["ShapeProto"]
@@ -363,6 +378,8 @@ GatherDimensionNumbers: Any = _CLASSES["GatherDimensionNumbers"]
 ScatterDimensionNumbers: Any = _CLASSES["ScatterDimensionNumbers"]
 PrecisionConfig: Any = _CLASSES["PrecisionConfig"]
 OutputOperandAliasing: Any = _CLASSES["OutputOperandAliasing"]
+ShuffleMode: Any = _CLASSES["ShuffleMode"]
+ShuffleRotation: Any = _CLASSES["ShuffleRotation"]
 SourceTarget: Any = _CLASSES["SourceTarget"]
 ReplicaGroup: Any = _CLASSES["ReplicaGroup"]
 TriangularSolveOptions: Any = _CLASSES["TriangularSolveOptions"]

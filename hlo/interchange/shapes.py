@@ -13,11 +13,10 @@ from hlo.errors import IllegalRewrite, InvalidInput
 from hlo.interchange.schema import LayoutProto, ProgramShapeProto, ShapeProto, serialize
 from hlo.interchange.wire import tagged
 from hlo.primitive_type import PRIMITIVE_TYPE_BY_NUMBER
-from hlo.shape import ArrayShape, OpaqueShape, Shape, TokenShape, TupleShape, layouts
+from hlo.shape import UNBOUNDED, ArrayShape, OpaqueShape, Shape, TokenShape, TupleShape, layouts
 
 # Members of upstream's `PrimitiveType` (xla_data.proto) that are no element types.
 _TUPLE, _OPAQUE, _TOKEN, _BUFFER = 13, 14, 17, 34
-_UNBOUNDED = -(2**63)  # `?` in HLO text
 
 _PARAMETERS, _RESULT, _PARAMETER_NAMES = (
     ProgramShapeProto.DESCRIPTOR.fields_by_name[name].number
@@ -29,7 +28,10 @@ _MANY: Final = 1 << 14  # distinct shapes (or attributes, or metadata) worth rem
 
 @lru_cache(_MANY)
 def read_shape(data: bytes) -> Shape:
-    """The shape in a serialised `ShapeProto`. Raises InvalidInput for a malformed one."""
+    """The shape in a serialised `ShapeProto`. Raises InvalidInput for a malformed one, with upstream's messages.
+
+    Source of the messages: `004_a2dddaa7cc47048c.txt`, "Representation".
+    """
     return _read(ShapeProto.FromString(data))
 
 
@@ -47,9 +49,14 @@ def _read(proto: Any) -> Shape:
     dimensions = tuple(proto.dimensions)
     dynamic = tuple(proto.is_dynamic_dimension)
     if dynamic and len(dynamic) != len(dimensions):
-        raise InvalidInput(f"a shape of {len(dimensions)} dimensions with {len(dynamic)} dynamic flags")
-    if any(size < 0 and size != _UNBOUNDED for size in dimensions):
-        raise InvalidInput(f"a shape of negative size: {list(dimensions)}")
+        raise InvalidInput(
+            f"Malformed shape proto: number of is_dynamic_dimension fields ({len(dynamic)}) does not match "
+            f"number of dimension fields ({len(dimensions)})"
+        )
+    for size, flag in zip(dimensions, dynamic or (False,) * len(dimensions), strict=True):
+        if size < 0 and not (flag and size == UNBOUNDED):
+            why = ": dynamic dimension must have size == kUnboundedSize or >= 0." if flag else ""
+            raise InvalidInput(f"Invalid dimension size {size}, is_dynamic={str(flag).lower()}{why}")
     return ArrayShape(element_type, dimensions, dynamic, _read_layout(proto))
 
 

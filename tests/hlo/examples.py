@@ -5,8 +5,8 @@
 import re
 from collections.abc import Iterator
 
-from hlo import HloModule, Opcode
-from hlo.interchange import read_text
+from hlo import NEWER, HloModule, Opcode
+from hlo.interchange import installed_opcodes, read_text
 from hlo.opcode import ELEMENTWISE_BINARY, ELEMENTWISE_UNARY
 
 CALLEES = {
@@ -22,6 +22,15 @@ CALLEES = {
     ),
     "negated": "x = f32[3] parameter(0)\n ROOT n = f32[3] negate(x)",
     "first": "x = f32[3] parameter(0)\n y = s32[2] parameter(1)\n ROOT c = f32[3] copy(x)",
+    "running": (
+        "x = f32[2] parameter(0)\n c = f32[2] parameter(1)\n s = f32[2] add(c, x)\n"
+        " ROOT t = (f32[2], f32[2]) tuple(s, s)"
+    ),
+    "crossed": (
+        "x = f32[2,3] parameter(0)\n i = s32[2] parameter(1)\n c = s32[2] parameter(2)\n d = f32[2,3] parameter(3)\n"
+        " n = s32[2] subtract(i, c)\n m = f32[2,3] subtract(x, d)\n"
+        " ROOT t = (f32[2,3], s32[2], f32[2,3]) tuple(d, n, m)"
+    ),
     "next": "i = s32[] parameter(0)\n one = s32[] constant(1)\n ROOT n = s32[] add(i, one)",
     "more": "i = s32[] parameter(0)\n k = s32[] constant(3)\n ROOT m = pred[] compare(i, k), direction=LT",
 }
@@ -84,9 +93,15 @@ f32[4] reduce-window(f32[4] a, f32[] b), window={size=2 pad=1_0 lhs_dilate=2 rhs
 f32[4,5] select-and-scatter(f32[4,5] a, f32[2,2] b, f32[] c), window={size=2x2 stride=2x3}, select=less, scatter=sum
 f32[2,3] sort(f32[2,3] a), dimensions={1}, to_apply=less
 (f32[2,3], s32[2,3]) sort(f32[2,3] a, s32[2,3] b), dimensions={0}, is_stable=true, to_apply=less_by_first
+(f32[3,2], f32[2]) scan(f32[3,2] a, f32[2] b), dimensions={0}, num_carries=1, to_apply=running
+(f32[2,4,3], s32[2], f32[2,3]) scan(f32[2,4,3] a, s32[2,4] b, s32[2] c, f32[2,3] d), dimensions={1}, is_reverse=true, num_carries=2, to_apply=crossed
 (f32[2,3], s32[2,3]) topk(f32[2,5] a), k=3, largest=true
 f32[2,4] dot(f32[2,3] a, f32[3,4] b), lhs_contracting_dims={1}, rhs_contracting_dims={0}
 f32[5,2,4] dot(bf16[5,2,3] a, bf16[5,4,3] b), lhs_batch_dims={0}, rhs_batch_dims={0}, lhs_contracting_dims={2}, rhs_contracting_dims={2}
+f32[5,4] ragged-dot(f32[5,3] a, f32[2,3,4] b, s32[2] c), lhs_contracting_dims={1}, rhs_contracting_dims={1}, lhs_ragged_dims={0}, rhs_group_dims={0}
+f32[2,5,4] ragged-dot(f32[5,3] a, f32[4,3] b, u8[2] c), lhs_contracting_dims={1}, rhs_contracting_dims={1}, lhs_ragged_dims={1}
+f32[2,3,3] ragged-dot(f32[2,3,4] a, f32[2,4,3] b, s64[2] c), lhs_batch_dims={0}, rhs_batch_dims={0}, lhs_contracting_dims={2}, rhs_contracting_dims={1}, lhs_ragged_dims={0}
+bf16[2,3] scaled-dot(f8e4m3fn[2,4] a, f8e5m2[4,3] b, f8e8m0fnu[2,2] c, f8e8m0fnu[1,3] d), lhs_contracting_dims={1}, rhs_contracting_dims={0}
 f32[2,4,3,6] convolution(f32[2,5,4,3] a, f32[2,2,3,6] b), window={size=2x2 pad=0_0x0_0}, dim_labels=b01f_01io->b01f
 f32[2,6,3] convolution(f32[2,6,5] a, f32[6,2,2] b), window={size=2 stride=2 pad=1_0}, dim_labels=bf0_oi0->bf0, feature_group_count=3
 f32[2,4,2] convolution(f32[4,3,5] a, f32[4,3,2] b), window={size=2 pad=0_-1 rhs_dilate=2}, dim_labels=bf0_oi0->bf0, batch_group_count=2
@@ -122,6 +137,10 @@ f32[2,3,4] batch-norm-inference(f32[2,3,4] a, f32[3] b, f32[3] c, f32[3] d, f32[
 (f32[2,3,4], f32[3], f32[3]) batch-norm-grad(f32[2,3,4] a, f32[3] b, f32[3] c, f32[3] d, f32[2,3,4] e), epsilon=0.1, feature_index=1
 """
 
+NEWER_ROOTS = {
+    Opcode.SHUFFLE: ("f32[2,3] shuffle(f32[2,3] a), dimensions={1,0}, mode=rotate, shifts={1,-1}",)
+}
+
 # the two whose operand is not one in HLO text
 LITERALS = {
     "f32[2] parameter()": "f32[2] parameter(0)",
@@ -130,14 +149,22 @@ LITERALS = {
 
 
 def roots() -> Iterator[str]:
-    """Each example as its root: the operands, written with their shapes, are parameters."""
+    """Each example as its root: the operands, written with their shapes, are parameters.
+
+    Opcodes that the installed jaxlib cannot read are left out.
+    """
+    absent = NEWER.keys() - set(installed_opcodes())
     for opcode in ELEMENTWISE_UNARY:
+        if opcode in absent:
+            continue
         takes, gives = ODD_UNARY.get(opcode, ("f32", "f32"))
         yield f"{gives}[2,3] {opcode}({takes}[2,3] a)"
     for opcode in ELEMENTWISE_BINARY:
         takes, gives = ODD_BINARY.get(opcode, ("f32", "f32"))
         yield f"{gives}[2,3] {opcode}({takes}[2,3] a, {takes}[2,3] b)"
     yield from ROOTS.splitlines()
+    for opcode, newer in NEWER_ROOTS.items():
+        yield from newer if opcode not in absent else ()
 
 
 def text_of(root: str) -> str:

@@ -174,6 +174,6 @@ def _other_values(value: Any) -> Iterator[Any]:
                 yield (*value[:i], other, *value[i + 1 :])
         if not value:
             yield (0,)
-    else:
+    elif value is not None:  # which parts an optional record has is a matter of the target
         for _, other in other_records(value):
             yield other

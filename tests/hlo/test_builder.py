@@ -22,6 +22,8 @@ from hlo.attributes import (
     DotDimensions,
     GatherDimensions,
     PaddingConfig,
+    RaggedDotDimensions,
+    ScanOptions,
     ScatterDimensions,
     SliceBounds,
     SliceSizes,
@@ -148,6 +150,26 @@ def test_linear_algebra_is_built(module: HloModule, b: Builder) -> None:
     assert {inst: (str(inst.shape), inst.opcode.value) for inst in built} == built
     b.computation.set_root(b.tuple_(*built))
     assert verify(module) == []
+
+
+def test_scans_and_dots_by_groups_and_blocks_are_built(module: HloModule, b: Builder) -> None:
+    x, y, i = b.parameter(0, f32(6, 4)), b.parameter(1, f32(2, 4, 3)), b.parameter(2, ArrayShape(S32, (2,)))
+    start, scale = b.parameter(3, f32(4)), b.parameter(4, f32(3, 1))
+    body = Builder(module.add_computation("running"))
+    total = body.op(Opcode.ADD, body.parameter(0, f32(4)), body.parameter(1, f32(4)))
+    body.computation.set_root(body.tuple_(total, total))
+    ragged = RaggedDotDimensions(DotDimensions((1,), (1,)), (0,), (0,))
+    wide = ArrayShape(PrimitiveType.F64, (6, 6))
+    built: dict[HloInstruction, tuple[str, str]] = {
+        b.scan(body.computation, [x], [start], 0, is_reverse=True): ("(f32[6,4], f32[4])", "scan"),
+        b.ragged_dot(x, y, i, ragged): ("f32[6,3]", "ragged-dot"),
+        b.scaled_dot(x, x, scale, scale, DotDimensions((1,), (1,)), shape=wide): ("f64[6,6]", "scaled-dot"),
+        b.shuffle(x, (1, 0), (3, -1)): ("f32[6,4]", "shuffle"),
+    }
+    assert {inst: (str(inst.shape), inst.opcode.value) for inst in built} == built
+    b.computation.set_root(b.tuple_(*built))
+    assert verify(module) == []
+    assert next(iter(built)).attributes == ScanOptions(0, 1, is_reverse=True)
 
 
 def test_attributes_are_as_given(b: Builder) -> None:

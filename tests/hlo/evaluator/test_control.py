@@ -111,6 +111,28 @@ def test_a_boundary_marker_passes_its_operand_on(run_text, target: str) -> None:
     assert x.tolist() == y.tolist() == [1, 2]
 
 
+ANNOTATIONS = [
+    "Sharding",
+    "SPMDFullToShardShape",
+    "SPMDShardToFullShape",
+    "xla.sdy.FuncResultSharding",
+    "xla.sdy.GlobalToLocalShape",
+    "xla.sdy.PropagationBarrier",
+    "annotate_device_placement",
+]
+
+
+@pytest.mark.parametrize("target", ANNOTATIONS)
+def test_an_annotation_of_where_a_value_is_passes_it_on(run_text, target: str) -> None:
+    text = f'ENTRY e {{ x = s32[2] parameter(0)\n ROOT r = s32[2] custom-call(x), custom_call_target="{target}" }}'
+    value = np.array([1, 2], np.int32)
+    assert run_text(text, value).tolist() == [1, 2]
+    with pytest.raises(ForeignCustomCall):  # a shard of a whole is not the whole
+        run_text(text.replace("ROOT r = s32[2]", "ROOT r = s32[1]"), value)
+    with pytest.raises(ForeignCustomCall):
+        run_text(text.replace("call(x)", "call(x, x)"), value)
+
+
 def test_a_fusion_means_what_its_computation_does(run_text) -> None:
     text = """f { a = s32[] parameter(0)
       ROOT r = s32[] negate(a) }

@@ -199,3 +199,36 @@ def test_bf16_holds_what_its_neighbours_round_to(convert) -> None:
     # 8 bits of precision: between 256 and 512 only even integers; 257 is a tie and goes to 256, 259 to 260
     assert convert(np.array([257, 258, 259], np.int32), PrimitiveType.BF16).tolist() == [256, 258, 260]
     assert convert(np.array([257.0, 259.0]), PrimitiveType.BF16).dtype == ml_dtypes.bfloat16
+
+
+@pytest.mark.parametrize(
+    ("value", "random", "expected"),
+    [
+        # a quarter goes up for a quarter of all random numbers, those below it, away from zero
+        (2.25, 0x3F, 3),
+        (2.25, 0x40, 2),
+        (-2.25, 0x3F, -3),
+        (-2.25, 0x40, -2),
+        (5.0, 0, 5),
+        # what the type cannot hold saturates, whatever the random bits
+        (8.0, 0xFF, 7),
+        (7.5, 0, 7),
+        (-8.5, 0, -8),
+        (np.inf, 0, 7),
+        (-np.inf, 0, -8),
+        (np.nan, 0, 0),
+    ],
+)
+def test_a_stochastic_conversion_rounds_up_as_often_as_the_fraction_says(
+    apply, value: float, random: int, expected: int
+) -> None:
+    f8, s4 = PrimitiveType.F8E4M3, PrimitiveType.S4
+    operand, bits = np.array([value]).astype(f8.numpy), np.array([random], np.uint8)
+    got = apply(Opcode.STOCHASTIC_CONVERT, operand, bits, shape=ArrayShape(s4, (1,)))
+    assert got.astype(int).tolist() == [expected]
+
+
+def test_a_stochastic_conversion_to_a_float_is_defined_nowhere(apply) -> None:
+    operand, bits = np.ones(1, np.float32), np.zeros(1, np.uint32)
+    with pytest.raises(UnsupportedType, match="stochastic-convert on bf16"):
+        apply(Opcode.STOCHASTIC_CONVERT, operand, bits, shape=ArrayShape(PrimitiveType.BF16, (1,)))

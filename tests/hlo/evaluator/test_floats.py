@@ -278,3 +278,12 @@ def test_complex_numbers_keep_their_parts(apply) -> None:
     assert same_bits(apply(Opcode.REAL, z), real)
     assert same_bits(apply(Opcode.IMAG, z), imaginary)
     assert apply(Opcode.ABS, np.array([3 + 4j], np.complex64)).tolist() == [5.0]
+
+
+@pytest.mark.parametrize("t", [PrimitiveType.C64, PrimitiveType.C128])
+def test_a_complex_exponential_is_real_on_the_real_axis(apply, t: PrimitiveType) -> None:
+    for x in (INF, -INF, NAN, 1.0, 0.0):
+        for zero in (0.0, -0.0):
+            (got,) = apply(Opcode.EXPM1, np.array([complex(x, zero)], t.numpy)).tolist()
+            assert (repr(got.imag), repr(got.real)) == (repr(zero), repr(got.real))
+            assert got.real == pytest.approx(np.expm1(x), nan_ok=True, rel=1e-6)

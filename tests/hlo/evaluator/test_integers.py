@@ -77,13 +77,6 @@ UNARY = {
     Opcode.CLZ: lambda x, t: t.bit_width - unsigned(x, t).bit_length(),
 }
 SIGNED_ONLY = {Opcode.ABS, Opcode.SIGN}
-FROM_BYTES_ON = {
-    Opcode.MULHI,
-    Opcode.SHIFT_RIGHT_ARITHMETIC,
-    Opcode.SHIFT_RIGHT_LOGICAL,
-    Opcode.POPULATION_COUNT,
-    Opcode.CLZ,
-}
 
 
 def corners(t: PrimitiveType) -> list[int]:
@@ -114,7 +107,7 @@ def array(values: Sequence[int], t: PrimitiveType) -> np.ndarray:
 
 
 def has(opcode: Opcode, t: PrimitiveType) -> bool:
-    return (t.is_signed or opcode not in SIGNED_ONLY) and (t.bit_width >= 8 or opcode not in FROM_BYTES_ON)
+    return t.is_signed or opcode not in SIGNED_ONLY
 
 
 def cases(table: dict) -> list:

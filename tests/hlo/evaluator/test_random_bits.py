@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from hlo import UnsupportedOpcode
 from hlo.attributes import RandomAlgorithm
 from hlo.interchange import read_text, write_text
 
@@ -108,3 +109,13 @@ def test_the_algorithm_survives_printing(algorithm: str) -> None:
     module = read_text(f"HloModule m\n{program(algorithm, 'u32[4]', 'u64[2]')}")
     assert f"algorithm=rng_{algorithm}" in write_text(module)
     assert module.entry_computation.root.attributes == RandomAlgorithm(f"rng_{algorithm}")
+
+
+@pytest.mark.parametrize(
+    ("state", "algorithm"),
+    [("u64[3]", "three_fry"), ("u64[1]", "philox"), ("u32[3]", "philox"), ("u8[16]", "default")],
+)
+def test_a_state_of_another_size_is_unsupported(run_text, state: str, algorithm: str) -> None:
+    kind, _, size = state.rstrip("]").partition("[")
+    with pytest.raises(UnsupportedOpcode, match="rng-bit-generator from"):
+        run_text(program(algorithm, "u32[4]", state), np.zeros(int(size), kind.replace("u", "uint")))

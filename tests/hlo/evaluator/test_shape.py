@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hlo import ArrayShape, HloModule, Opcode, PrimitiveType, same_bits
-from hlo.attributes import Dimensions, PaddingConfig
+from hlo.attributes import Dimensions, PaddingConfig, Rotation
 from hlo.builder import Builder
 from hlo.evaluator import evaluate
 
@@ -186,3 +186,16 @@ def test_a_bitcast_between_layouts_keeps_the_memory() -> None:
     value = evaluate(module, [numbered((2, 3))])
     assert isinstance(value, np.ndarray)
     assert value.tolist() == [[0, 3], [1, 4], [2, 5]]
+
+
+@given(sizes, st.data())
+def test_a_shuffle_rotates_to_the_left(apply, dimensions: tuple[int, ...], data: st.DataObject) -> None:
+    chosen = data.draw(st.permutations(range(len(dimensions))).map(lambda d: tuple(d[: len(d) // 2 + 1])))
+    shifts = tuple(data.draw(st.integers(-9, 9)) for _ in chosen)
+    operand = numbered(dimensions)
+    got = apply(Opcode.SHUFFLE, operand, attributes=Rotation(chosen, shifts))
+    for place in places(dimensions):
+        source = list(place)
+        for d, shift in zip(chosen, shifts, strict=True):
+            source[d] = (place[d] + shift) % dimensions[d]
+        assert got[place] == operand[tuple(source)]

@@ -2,7 +2,7 @@ from collections.abc import Callable
 
 import pytest
 
-from hlo.attributes import DotDimensions
+from hlo.attributes import DotDimensions, RaggedDotDimensions
 
 Infer = Callable[..., str]
 
@@ -71,3 +71,63 @@ def test_an_integral_dot_does_not_narrow(refusal: Infer) -> None:
 
 def test_dot_takes_two_operands(refusal: Infer) -> None:
     assert "two operands" in refusal("dot", "f32[2,2]", "f32[2,2]", "u16[2,2]", attributes=MATMUL)
+
+
+ROWS = RaggedDotDimensions(DotDimensions((2,), (2,), (0,), (1,)), (1,), (0,))
+DEPTH = RaggedDotDimensions(DotDimensions((1,), (0,)), (1,))
+
+
+def test_a_ragged_dot_has_a_shape_for_each_kind_of_dimension(infer: Infer) -> None:
+    assert infer("ragged-dot", "f32[2,9,3]", "f32[4,2,3,5]", "s32[4]", attributes=ROWS) == "f32[2,9,5]"
+    assert infer("ragged-dot", "f32[2,9,3]", "f32[4,2,3,5]", "s32[2,4]", attributes=ROWS) == "f32[2,9,5]"
+    assert infer("ragged-dot", "bf16[2,9]", "bf16[9,3]", "u8[4]", attributes=DEPTH) == "bf16[4,2,3]"
+    batch = RaggedDotDimensions(DotDimensions((2,), (1,), (0,), (0,)), (0,))
+    declared = "f32[2,3,5]"
+    assert (
+        infer("ragged-dot", "f16[2,3,4]", "f16[2,4,5]", "s64[7]", attributes=batch, declared=declared)
+        == declared
+    )
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "sizes", "numbers", "message"),
+    [
+        ("f32[2,9,3]", "f32[4,2,3,5]", "s32[5]", ROWS, "has no element for each"),
+        ("f32[2,9,3]", "f32[4,2,3,5]", "f32[4]", ROWS, "does not list the sizes"),
+        ("f32[2,9,3]", "f32[4,2,3,5]", "s32[]", ROWS, "does not list the sizes"),
+        ("f32[2,9,3]", "f32[4,2,3,5]", "s32[3,4]", ROWS, "for each of [2]"),
+        ("f32[2,9]", "f32[9,3]", "s32[2]", RaggedDotDimensions(DEPTH.dot, (0, 1)), "one ragged dimension"),
+        ("f32[2,9]", "f32[9,3]", "s32[2]", RaggedDotDimensions(DEPTH.dot, (2,)), "dimension 2"),
+        ("f32[2,9]", "f32[9,3]", "s32[2]", RaggedDotDimensions(DEPTH.dot, (1,), (1,)), "expected 0 group"),
+        ("f32[2,9]", "f32[9,3]", "s32[2]", RaggedDotDimensions(DEPTH.dot, (0,)), "expected 1 group"),
+        ("f32[2,9]", "f32[9,3]", "s32[3]", RaggedDotDimensions(DEPTH.dot, (0,), (0,)), "repeat one"),
+        ("f32[2,9]", "f32[8,3]", "s32[3]", DEPTH, "contracting dimensions"),
+    ],
+)
+def test_a_ragged_dot_that_does_not_fit_is_refused(
+    refusal: Infer, left: str, right: str, sizes: str, numbers: RaggedDotDimensions, message: str
+) -> None:
+    assert message in refusal("ragged-dot", left, right, sizes, attributes=numbers)
+
+
+def test_a_scaled_dot_has_the_shape_of_the_dot(infer: Infer) -> None:
+    operands = ("f8e4m3fn[4,6]", "f8e5m2[6,3]", "f8e8m0fnu[2,3]", "f8e8m0fnu[6,1]")
+    assert infer("scaled-dot", *operands, attributes=MATMUL, declared="bf16[4,3]") == "bf16[4,3]"
+    assert infer("scaled-dot", "bf16[4,6]", "bf16[6,3]", "f32[]", "f32[]", attributes=MATMUL) == "bf16[4,3]"
+
+
+@pytest.mark.parametrize(
+    ("scale", "message"),
+    [
+        ("f8e8m0fnu[4,4]", "does not divide"),
+        ("f8e8m0fnu[4]", "does not divide"),
+        ("f8e8m0fnu[8,6]", "does not divide"),
+        ("f8e8m0fnu[0,6]", "does not divide"),
+        ("s8[4,6]", "not floats"),
+    ],
+)
+def test_a_scale_that_does_not_divide_its_operand_is_refused(
+    refusal: Infer, scale: str, message: str
+) -> None:
+    operands = ("f8e4m3fn[4,6]", "f8e5m2[6,3]", scale, "f8e8m0fnu[1,1]")
+    assert message in refusal("scaled-dot", *operands, attributes=MATMUL)

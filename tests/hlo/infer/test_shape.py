@@ -2,7 +2,7 @@ from collections.abc import Callable
 
 import pytest
 
-from hlo.attributes import Attributes, Dimensions, PaddingConfig
+from hlo.attributes import Attributes, Dimensions, PaddingConfig, Rotation
 
 Infer = Callable[..., str]
 
@@ -119,3 +119,10 @@ def test_iota_counts_in_numbers_along_one_dimension(infer: Infer, refusal: Infer
     assert "pred" in refusal("iota", attributes=Dimensions((0,)), declared="pred[2]")
     assert "dimension 0 is not in [0, 0)" in refusal("iota", attributes=Dimensions((0,)), declared="s32[]")
     assert "exactly one" in refusal("iota", attributes=Dimensions((0, 1)), declared="s32[2,2]")
+
+
+def test_a_shuffle_keeps_the_shape(infer: Infer, refusal: Infer) -> None:
+    assert infer("shuffle", "f32[2,<=3]", attributes=Rotation((1, 0), (4, -1))) == "f32[2,<=3]"
+    assert "dimension 2" in refusal("shuffle", "f32[2,3]", attributes=Rotation((2,), (1,)))
+    assert "repeat" in refusal("shuffle", "f32[2,3]", attributes=Rotation((0, 0), (1, 1)))
+    assert "1 shifts for 2 dimensions" in refusal("shuffle", "f32[2,3]", attributes=Rotation((0, 1), (1,)))

@@ -77,6 +77,14 @@ BAD: dict[str, tuple[bytes, str]] = {
     "snapshot.pb": (tagged(1, tagged(1, PROTO)), ": an HloSnapshot"),
     "syntax.mlir": (STABLEHLO.replace("return", "retur").encode(), ""),
     "type.mlir": (STABLEHLO.replace("-> tensor<3xf32> {", "-> tensor<4xf32> {").encode(), ""),
+    "unbounded.hlo": (
+        TEXT.replace("f32[3]", "f32[?]").encode(),
+        "Invalid dimension size -9223372036854775808, is_dynamic=true",
+    ),
+    "unbounded.mlir": (
+        b"func.func @main(%x: tensor<?xf32>) -> tensor<?xf32> { return %x : tensor<?xf32> }",
+        "Invalid dimension size -9223372036854775808, is_dynamic=true",
+    ),
     "fatal.hlo": (TEXT.replace("parameter(0)", "parameter(5)").encode(), ": jaxlib dies reading this"),
 }
 

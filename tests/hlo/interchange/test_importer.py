@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from hlo import ArrayShape, HloInstruction, HloModule, Opcode, PrimitiveType, TupleShape
+from hlo.attributes import ConvolutionDimensions, CustomCallTarget, Window, WindowDimension
 from hlo.canonical import structure
 from hlo.errors import InvalidInput, UnsupportedOpcode
 from hlo.interchange import bridge, export_proto, import_proto, read_text
@@ -101,10 +102,21 @@ def test_every_opcode_name_has_a_reader() -> None:
         name = str(opcode)
         proto = HloModuleProto.FromString(PROTO)
         proto.computations[0].instructions[2].opcode = name
-        if opcode is Opcode.SORT:
+        if opcode in (Opcode.SORT, Opcode.SCAN):
             proto.computations[0].instructions[2].dimensions.append(0)  # it must have one
+        if opcode is Opcode.SHUFFLE:
+            proto.computations[0].instructions[
+                2
+            ].shuffle_mode.rotate.SetInParent()  # the one mode that is known
         if opcode is not Opcode.CONSTANT:  # which must have a value
             assert named(import_proto(serialize(proto)), "c").opcode is opcode
+
+
+def test_a_shuffle_in_another_mode_is_unsupported() -> None:
+    proto = HloModuleProto.FromString(PROTO)
+    proto.computations[0].instructions[2].opcode = "shuffle"
+    with pytest.raises(UnsupportedOpcode, match="no rotation"):
+        import_proto(serialize(proto))
 
 
 def instruction(proto: Any, name: str) -> Any:
@@ -142,11 +154,24 @@ MISTAKES: dict[str, tuple[Callable[[Any], object], str]] = {
     ),
     "a negative dimension": (
         lambda m: instruction(m, "a").shape.dimensions.append(-1),
-        "sum: a: a shape of negative size",
+        "sum: a: Invalid dimension size -1, is_dynamic=false$",
+    ),
+    "a negative bound": (
+        lambda m: (
+            instruction(m, "a").shape.dimensions.append(-1),
+            instruction(m, "a").shape.is_dynamic_dimension.append(True),
+        ),
+        "sum: a: Invalid dimension size -1, is_dynamic=true: "
+        "dynamic dimension must have size == kUnboundedSize or >= 0.$",
+    ),
+    "no bound of a static dimension": (
+        lambda m: instruction(m, "a").shape.dimensions.append(-(2**63)),
+        "sum: a: Invalid dimension size -9223372036854775808, is_dynamic=false$",
     ),
     "too many dynamic flags": (
         lambda m: instruction(m, "a").shape.is_dynamic_dimension.append(True),
-        "sum: a: a shape of 0 dimensions with 1 dynamic flags",
+        r"sum: a: Malformed shape proto: number of is_dynamic_dimension fields \(1\) does not match number of "
+        r"dimension fields \(0\)$",
     ),
     "a layout of too many dimensions": (
         lambda m: instruction(m, "a").shape.layout.minor_to_major.append(0),
@@ -166,4 +191,47 @@ def test_an_inconsistent_proto_is_refused_with_the_place(mistake: str) -> None:
     proto = HloModuleProto.FromString(PROTO)
     break_it(proto)
     with pytest.raises(InvalidInput, match=f"^{message}"):
+        import_proto(serialize(proto))
+
+
+CALLS = """HloModule m
+add {
+  a = f32[] parameter(0)
+  b = f32[] parameter(1)
+  ROOT c = f32[] add(a, b)
+}
+ENTRY e {
+  x = f32[<=6] parameter(0)
+  z = f32[] constant(0)
+  i = f32[2,<=5,5,3] parameter(1)
+  k = f32[3,3,3,4] parameter(2)
+  w = f32[<=3] custom-call(x, z), window={size=2 stride=2}, to_apply=add, custom_call_target="W"
+  v = f32[2,<=5,5,4] custom-call(i, k), window={size=3x3 pad=1_1x1_1}, dim_labels=b01f_01io->b01f,
+    feature_group_count=3, padding_type=PADDING_SAME, custom_call_target="V"
+  g = f32[6] custom-call(), batch_group_count=2, padding_type=PADDING_VALID, custom_call_target="G"
+  ROOT t = (f32[<=3], f32[2,<=5,5,4], f32[6]) tuple(w, v, g)
+}"""
+
+
+def test_what_a_custom_call_says_of_windows_and_convolutions_is_read_and_written() -> None:
+    proto = bridge.text_to_proto(CALLS)
+    module = import_proto(proto)
+    w, v, g = (named(module, name) for name in "wvg")
+    assert w.attributes == CustomCallTarget("W", window=Window((WindowDimension(2, stride=2),)))
+    assert w.called_computations[0].name == "add"
+    assert g.attributes == CustomCallTarget("G", batch_group_count=2, padding_type="VALID")
+    row = WindowDimension(3, padding_low=1, padding_high=1)
+    assert isinstance(v.attributes, CustomCallTarget)
+    assert v.attributes.padding_type == "SAME"
+    assert v.attributes.convolution == ConvolutionDimensions(
+        (row, row), 0, 3, (1, 2), 2, 3, (0, 1), 0, 3, (1, 2), feature_group_count=3
+    )
+    assert [inst.carried for inst in (w, v, g)] == [b"", b"", b""]
+    assert bridge.proto_to_text(export_proto(module)) == bridge.proto_to_text(proto)
+
+
+def test_an_unknown_padding_type_is_refused() -> None:
+    proto = HloModuleProto.FromString(bridge.text_to_proto(CALLS))
+    instruction(proto, "v").padding_type = 3
+    with pytest.raises(InvalidInput, match=r"^e: v: 3 stands for none of VALID, SAME"):
         import_proto(serialize(proto))
