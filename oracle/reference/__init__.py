@@ -5,9 +5,9 @@ from types import MappingProxyType
 
 from hlo import Opcode
 from oracle.reference.gaps import GAPS
-from oracle.reference.kernels import use_compilation_cache
+from oracle.reference.kernels import X64_BEFORE, use_compilation_cache
 from oracle.reference.program import CONTROL_RULES, KERNEL_RULES, Reference, run_jax
 
 RULES: Mapping[Opcode, object] = MappingProxyType({**KERNEL_RULES, **CONTROL_RULES})
 
-__all__ = ["GAPS", "RULES", "Reference", "run_jax", "use_compilation_cache"]
+__all__ = ["GAPS", "RULES", "X64_BEFORE", "Reference", "run_jax", "use_compilation_cache"]

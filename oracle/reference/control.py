@@ -6,12 +6,13 @@ Control flow is walked in Python; no JAX operation is involved, so these rules m
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
-from hlo import TOKEN, HloComputation, HloInstruction, Opcode, Value
-from hlo.evaluator import BOUNDARY_MARKERS, ForeignCustomCall
+from hlo import TOKEN, ArrayShape, HloComputation, HloInstruction, Opcode, Shape, TupleShape, Value
+from hlo.attributes import ScanOptions
+from hlo.evaluator import ForeignCustomCall, is_identity
 from oracle.reference.kernels import WHERE, Step
 
 
@@ -27,6 +28,7 @@ class Walker(Protocol):
         ...
 
 
+Array = np.ndarray[Any, np.dtype[Any]]
 ControlRule = Callable[[HloInstruction, Walker], Step]
 
 
@@ -69,6 +71,46 @@ def _while(inst: HloInstruction, walker: Walker) -> Step:
     return loop
 
 
+def _scan(inst: HloInstruction, walker: Walker) -> Step:
+    """Slice after slice, from either end. Their results are stacked along the dimension that was taken away."""
+    scan = inst.attributes
+    assert isinstance(scan, ScanOptions)
+    (body,) = inst.called_computations
+    shapes = inst.shape.elements if isinstance(inst.shape, TupleShape) else (inst.shape,)
+    outputs = shapes[: len(shapes) - scan.num_carries]
+    size = inst.operand(0).array_shape.dimensions[scan.dimension]
+
+    def loop(*operands: Value) -> Value:
+        count = len(operands) - scan.num_carries
+        carries = operands[count:]
+        made: list[tuple[Value, ...]] = []
+        for place in reversed(range(size)) if scan.is_reverse else range(size):
+            walker.spend_iteration(inst)
+            slices = [np.asarray(np.take(_checked_array(x), place, scan.dimension)) for x in operands[:count]]
+            given = walker.run(body, (*slices, *carries))
+            given = given if isinstance(given, tuple) else (given,)
+            made.append(given[: len(outputs)])
+            carries = given[len(outputs) :]
+        if scan.is_reverse:
+            made.reverse()
+        stacked = [_stacked([row[i] for row in made], shape, scan) for i, shape in enumerate(outputs)]
+        return (*stacked, *carries) if isinstance(inst.shape, TupleShape) else (*stacked, *carries)[0]
+
+    return loop
+
+
+def _checked_array(value: Value) -> Array:
+    assert isinstance(value, np.ndarray)
+    return value
+
+
+def _stacked(elements: list[Value], shape: Shape, scan: ScanOptions) -> Value:
+    assert isinstance(shape, ArrayShape)
+    if not elements:
+        return np.empty(shape.dimensions, shape.element_type.numpy)
+    return np.stack([_checked_array(element) for element in elements], scan.dimension)
+
+
 def _conditional(inst: HloInstruction, walker: Walker) -> Step:
     """By a predicate: true takes branch 0. By an s32: out of range takes the last branch."""
     branches = inst.called_computations
@@ -86,7 +128,7 @@ def _conditional(inst: HloInstruction, walker: Walker) -> Step:
 
 
 def _custom_call(inst: HloInstruction, walker: Walker) -> Step:
-    if inst.custom_call_target not in BOUNDARY_MARKERS or len(inst.operands) != 1:
+    if not is_identity(inst):
         raise ForeignCustomCall(inst.custom_call_target, WHERE)
     return _identity(inst, walker)
 
@@ -103,6 +145,7 @@ RULES: Mapping[Opcode, ControlRule] = {
     Opcode.FUSION: _call,
     Opcode.GET_TUPLE_ELEMENT: _get_tuple_element,
     Opcode.OPTIMIZATION_BARRIER: _identity,
+    Opcode.SCAN: _scan,
     Opcode.TUPLE: _tuple,
     Opcode.WHILE: _while,
 }

@@ -67,6 +67,37 @@ def _is_narrow(x: Array) -> bool:
     return np.dtype(x.dtype).kind not in "biufc" and jnp.issubdtype(x.dtype, jnp.integer)
 
 
+def _of_bits(function: JaxFunction, narrow: Callable[..., Array]) -> Rule:
+    """An opcode that looks at all bits of an integer.
+
+    `narrow(width, signed, *operands)` does so for 2 and 4 bits, which come as S32 with zeros above.
+    """
+
+    def call(*operands: Array) -> Array:
+        if not _is_narrow(operands[0]):
+            return function(*operands)
+        kind = PrimitiveType.of(np.dtype(operands[0].dtype))
+        mask = (1 << kind.bit_width) - 1
+        low = [lax.bitwise_and(x.astype(np.int32), lax.full_like(x, mask, np.int32)) for x in operands]
+        return narrow(kind.bit_width, kind.is_signed, *low).astype(kind.numpy)
+
+    return _plain(call)
+
+
+def _sign_extended(width: int, x: Array) -> Array:
+    return jnp.where(x >= 1 << (width - 1), x - (1 << width), x)
+
+
+def _narrow_mulhi(width: int, is_signed: bool, x: Array, y: Array) -> Array:
+    if is_signed:
+        x, y = _sign_extended(width, x), _sign_extended(width, y)
+    return jnp.floor_divide(x * y, 1 << width)
+
+
+def _narrow_arithmetic_shift(width: int, is_signed: bool, x: Array, y: Array) -> Array:
+    return jnp.floor_divide(_sign_extended(width, x), 1 << y)
+
+
 def _abs(x: Array) -> Array:
     if _is_unsigned_or_bool(x):
         return x
@@ -200,6 +231,37 @@ def _map(inst: HloInstruction, trace: Trace) -> Kernel:
     return Kernel((inst.opcode, key), jax.vmap(function), Layout.FLAT)
 
 
+def _stochastic_convert(inst: HloInstruction, trace: Trace) -> Kernel:
+    """Signed integers: away from zero where the random bits, as a part of 1, are below the fraction."""
+    to = inst.array_shape.element_type
+    if not to.is_signed:
+        raise UnsupportedType(inst.opcode, to, WHERE)
+    width = inst.operand(1).array_shape.element_type.bit_width
+    limits = jnp.iinfo(to.numpy)
+
+    def function(x: Array, random: Array) -> Array:
+        x = widened(x) if is_narrow_float(x.dtype) else x.astype(np.float64)
+        fraction = jnp.abs(x) - jnp.floor(jnp.abs(x))
+        up = lax.lt(random.astype(np.uint64), (fraction * 2.0**width).astype(np.uint64))
+        # the least is taken off the magnitude's side, which has one number less
+        whole = jnp.where(jnp.isfinite(x), lax.clamp(float(limits.min), jnp.trunc(x), float(limits.max)), 0)
+        stepped = whole.astype(np.int64) + jnp.where(up, jnp.where(x < 0, -1, 1), 0)
+        inside = jnp.clip(stepped, limits.min, limits.max)
+        beyond = jnp.where(x >= float(limits.max), limits.max, inside)
+        return jnp.where(x <= float(limits.min), limits.min, beyond).astype(to.numpy)
+
+    return Kernel((inst.opcode, to, width), function, Layout.FLAT)
+
+
+def _in_double_precision(function: JaxFunction) -> Rule:
+    """A function that JAX composes of others, each rounded: in twice the precision, and rounded once."""
+
+    def wide(x: Array) -> Array:
+        return function(x.astype(np.complex128 if jnp.iscomplexobj(x) else np.float64)).astype(x.dtype)
+
+    return _plain(wide)
+
+
 def _reduce_precision(inst: HloInstruction, trace: Trace) -> Kernel:
     bits = inst.attributes
     assert isinstance(bits, ReducedPrecision)
@@ -224,7 +286,7 @@ RULES: Mapping[Opcode, Rule] = {
     Opcode.CBRT: _real(lax.cbrt),
     Opcode.CEIL: _plain(lax.ceil),
     Opcode.CLAMP: _plain(_clamp),
-    Opcode.CLZ: _plain(lax.clz),
+    Opcode.CLZ: _of_bits(lax.clz, lambda width, _, x: lax.clz(x) - (32 - width)),
     Opcode.COMPARE: _compare,
     Opcode.COMPLEX: _plain(lax.complex),
     Opcode.CONVERT: _to_result(_convert),
@@ -233,22 +295,24 @@ RULES: Mapping[Opcode, Rule] = {
     Opcode.DIVIDE: _plain(lax.div),
     Opcode.ERF: _real(lax.erf),
     Opcode.EXP: _plain(lax.exp),
+    Opcode.EXP2: _in_double_precision(jnp.exp2),
     Opcode.EXPM1: _plain(lax.expm1),
     Opcode.FLOOR: _plain(lax.floor),
     Opcode.IMAG: _plain(_imaginary_part),
     Opcode.IS_FINITE: _plain(lax.is_finite),
     Opcode.LOG: _plain(lax.log),
     Opcode.LOG1P: _plain(lax.log1p),
+    Opcode.LOG2: _in_double_precision(jnp.log2),
     Opcode.LOGISTIC: _plain(lax.logistic),
     Opcode.MAP: _map,
     Opcode.MAXIMUM: _plain(lax.max),
     Opcode.MINIMUM: _plain(lax.min),
-    Opcode.MULHI: _plain(lambda x, y: lax.mulhi(x, y)),
+    Opcode.MULHI: _of_bits(lambda x, y: lax.mulhi(x, y), _narrow_mulhi),
     Opcode.MULTIPLY: _plain(_multiply),
     Opcode.NEGATE: _plain(lax.neg),
     Opcode.NOT: _plain(lax.bitwise_not),
     Opcode.OR: _plain(lax.bitwise_or),
-    Opcode.POPULATION_COUNT: _plain(lax.population_count),
+    Opcode.POPULATION_COUNT: _of_bits(lax.population_count, lambda _w, _s, x: lax.population_count(x)),
     Opcode.POWER: _plain(_power),
     Opcode.REAL: _plain(_real_part),
     Opcode.REDUCE_PRECISION: _reduce_precision,
@@ -258,12 +322,13 @@ RULES: Mapping[Opcode, Rule] = {
     Opcode.RSQRT: _plain(lax.rsqrt),
     Opcode.SELECT: _select,
     Opcode.SHIFT_LEFT: _plain(lax.shift_left),
-    Opcode.SHIFT_RIGHT_ARITHMETIC: _plain(lax.shift_right_arithmetic),
-    Opcode.SHIFT_RIGHT_LOGICAL: _plain(lax.shift_right_logical),
+    Opcode.SHIFT_RIGHT_ARITHMETIC: _of_bits(lax.shift_right_arithmetic, _narrow_arithmetic_shift),
+    Opcode.SHIFT_RIGHT_LOGICAL: _of_bits(lax.shift_right_logical, lambda _w, _s, x, y: x // (1 << y)),
     Opcode.SIGN: _plain(lax.sign),
     Opcode.SIN: _plain(lax.sin),
     Opcode.SINH: _plain(lax.sinh),
     Opcode.SQRT: _plain(lax.sqrt),
+    Opcode.STOCHASTIC_CONVERT: _stochastic_convert,
     Opcode.SUBTRACT: _plain(lax.sub),
     Opcode.TAN: _plain(lax.tan),
     Opcode.TANH: _plain(lax.tanh),

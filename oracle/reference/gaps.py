@@ -9,14 +9,11 @@ from hlo import SPECS, Family, Opcode
 
 _PEERS = "takes more than one device, or a partner outside of the module"
 _RANDOM = "random: no definite value to compare"
-_UNREAD = "its attributes are not read into the IR, so what it computes is not known here"
 
-_WITHOUT_RULE = (Opcode.RAGGED_DOT, Opcode.SCALED_DOT, Opcode.SCAN)
-_RANDOM_OPCODES = (Opcode.RNG, Opcode.RNG_GET_AND_UPDATE_STATE, Opcode.STOCHASTIC_CONVERT)
+_RANDOM_OPCODES = (Opcode.RNG, Opcode.RNG_GET_AND_UPDATE_STATE)
 
 GAPS: Mapping[Opcode, str] = MappingProxyType(
     {opcode: _PEERS for opcode, spec in SPECS.items() if spec.family is Family.COLLECTIVE}
     | dict.fromkeys(_RANDOM_OPCODES, _RANDOM)
-    | dict.fromkeys(_WITHOUT_RULE, _UNREAD)
 )
 """Opcode and reason. `RULES` has all others but PARAMETER, which the walker binds."""

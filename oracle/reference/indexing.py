@@ -22,13 +22,13 @@ _INT64_MAX = np.iinfo(np.int64).max
 
 
 def starts_vector(starts: Sequence[Array]) -> Array:
-    """Scalar start indices of any integer type as one int64 vector.
+    """Start indices of any integer type, scalars or the one vector of the old form, as one int64 vector.
 
     JAX clamps right in all eight types (`tests/oracle/test_reference.py` holds it to that); one type for all
     means one compiled function instead of eight. A u64 of 2^63 or more becomes the largest int64, which is past
     the end of every array, too.
     """
-    return np.array([min(int(start), _INT64_MAX) for start in starts], np.int64)
+    return np.array([min(int(start), _INT64_MAX) for start in np.ravel(starts)], np.int64)
 
 
 def _dynamic_slice(inst: HloInstruction, trace: Trace) -> Kernel:

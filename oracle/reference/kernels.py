@@ -28,6 +28,8 @@ import numpy as np
 from hlo import ArrayShape, Shape, TupleShape, UnsupportedOpcode, Value
 from hlo.evaluator import UnsupportedType
 
+X64_BEFORE = bool(jax.config.values["jax_enable_x64"])
+"""Whether JAX had 64-bit types before this module turned them on: programs of others' are traced as they were meant."""
 # Without it every 64-bit operand would silently become a 32-bit one.
 jax.config.update("jax_enable_x64", True)
 

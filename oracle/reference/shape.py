@@ -8,10 +8,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import jax.numpy as jnp
 from jax import lax
 
 from hlo import HloInstruction, Opcode
-from hlo.attributes import PaddingConfig
+from hlo.attributes import PaddingConfig, Rotation
 from oracle.reference.kernels import Kernel, Layout
 from oracle.reference.rule import Rule, Trace
 
@@ -51,6 +52,19 @@ def _pad(inst: HloInstruction, trace: Trace) -> Kernel:
     return Kernel((inst.opcode, config), lambda x, value: lax.pad(x, value, config), Layout.BITS)
 
 
+def _shuffle(inst: HloInstruction, trace: Trace) -> Kernel:
+    rotation = inst.attributes
+    assert isinstance(rotation, Rotation)
+
+    def function(x: Array) -> Array:
+        if not rotation.dimensions:
+            return x
+        # `roll` shifts to the right
+        return jnp.roll(x, tuple(-shift for shift in rotation.shifts), rotation.dimensions)
+
+    return Kernel((inst.opcode, rotation), function, Layout.BITS)
+
+
 def _iota(inst: HloInstruction, trace: Trace) -> Kernel:
     shape = inst.array_shape
     (dim,) = inst.dimensions
@@ -66,5 +80,6 @@ RULES: Mapping[Opcode, Rule] = {
     Opcode.PAD: _pad,
     Opcode.RESHAPE: _reshape,
     Opcode.REVERSE: _reverse,
+    Opcode.SHUFFLE: _shuffle,
     Opcode.TRANSPOSE: _transpose,
 }

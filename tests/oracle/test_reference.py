@@ -166,6 +166,10 @@ def counted(shape: tuple[int, ...], element_type: PrimitiveType) -> np.ndarray:
 
 
 MOVES = [
+    ((2, 3), lambda b, x: b.shuffle(x, (1,), (1,))),
+    ((2, 3), lambda b, x: b.shuffle(x, (), ())),
+    ((2, 0), lambda b, x: b.shuffle(x, (1,), (2,))),
+    ((2, 3), lambda b, x: b.shuffle(x, (1, 0), (-4, 1))),
     ((), lambda b, x: b.broadcast(x, (2, 3), ())),
     ((3,), lambda b, x: b.broadcast(x, (2, 3), (1,))),
     ((3, 2), lambda b, x: b.broadcast(x, (2, 4, 3), (2, 0))),
@@ -402,6 +406,28 @@ def test_conditionals_agree(selector):
     assert_agree(module, np.array(1, np.int32), np.array(selector, kind.numpy))
 
 
+@pytest.mark.parametrize("target", ["Sharding", "xla.sdy.FuncResultSharding"])
+def test_annotations_pass_their_operand_on(target):
+    module, builder, (x,) = program(ArrayShape(P.F32, (2,)))
+    module.entry_computation.set_root(builder.custom_call(target, [x], x.shape))
+    assert run(module, np.array([1, -2], np.float32)).tolist() == [1, -2]
+
+
+@pytest.mark.parametrize("source", [*FLOATS, P.F8E5M2, P.F4E2M1FN])
+def test_stochastic_conversions_agree(source):
+    width = source.bit_width
+    bits = {4: P.U4, 8: P.U8, 16: P.U16, 32: P.U32, 64: P.U64}[width]
+    with np.errstate(over="ignore"):
+        numbers = edges(P.F64) * np.array([[1], [1.3], [127.9], [2.0**31 + 0.5], [2.0**63]])
+        values = numbers.ravel().astype(source.numpy)
+    random = np.random.default_rng(0).integers(0, 2**width - 1, values.size, np.uint64, endpoint=True)
+    random[::3] = 0
+    random[1::3] = 2**width - 1
+    for target in (P.S4, *SIGNED):
+        shape = ArrayShape(target, values.shape)
+        assert assert_agree_on(Opcode.STOCHASTIC_CONVERT, values, random.astype(bits.numpy), shape=shape)
+
+
 def test_what_is_not_supported_says_so():
     module, builder, (x,) = program(ArrayShape(P.F32, (2,)))
     value = (np.zeros(2, np.float32),)
@@ -409,8 +435,8 @@ def test_what_is_not_supported_says_so():
     with pytest.raises(ForeignCustomCall, match="sort_me"):
         run_jax(module, value)
     module, builder, (x,) = program(ArrayShape(P.F32, (2,)))
-    module.entry_computation.set_root(module.entry_computation.add(Opcode.SCAN, x.shape, (x,)))
-    with pytest.raises(UnsupportedOpcode, match="scan"):
+    module.entry_computation.set_root(module.entry_computation.add(Opcode.RNG, x.shape, (x, x)))
+    with pytest.raises(UnsupportedOpcode, match="rng"):
         run_jax(module, value)
     module, builder, (x,) = program(ArrayShape(P.C64, (2,)))
     module.entry_computation.set_root(module.entry_computation.add(Opcode.CEIL, x.shape, (x,)))

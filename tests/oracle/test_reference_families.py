@@ -56,6 +56,11 @@ COMPUTATIONS = {
     " j = s32[] parameter(3)\n keep = pred[] compare(a, b), direction=GE\n"
     " larger = T[] select(keep, a, b)\n where = s32[] select(keep, i, j)\n"
     " ROOT r = (T[], s32[]) tuple(larger, where) }",
+    # of a scan: the sum so far (pred: whether there was any), and of another the element, and then the carry
+    "running": "running { a = T[3] parameter(0)\n b = T[3] parameter(1)\n s = T[3] add(b, a)\n"
+    " ROOT r = (T[3], T[3]) tuple(s, s) }",
+    "crossed": "crossed { a = T[] parameter(0)\n i = s32[] parameter(1)\n c = T[] parameter(2)\n"
+    " n = s32[] negate(i)\n d = T[] subtract(c, a)\n ROOT r = (s32[], T[], T[]) tuple(n, c, d) }",
     # of a scatter into two operands
     "both": "both { a = T[] parameter(0)\n i = s32[] parameter(1)\n b = T[] parameter(2)\n"
     " j = s32[] parameter(3)\n s = T[] add(a, b)\n m = s32[] maximum(i, j)\n"
@@ -197,12 +202,14 @@ CASES: list[tuple[Opcode, list[str], str, str]] = [
         (
             Opcode.RNG_BIT_GENERATOR,
             kinds,
-            "u64[2]",
-            f"(u64[2], T[{size}]) rng-bit-generator(p0), algorithm={algorithm}",
+            state,
+            f"({state}, T[{size}]) rng-bit-generator(p0), algorithm={algorithm}",
         )
-        for algorithm, kinds, size in [
-            ("rng_three_fry", ["u32", "u64", "s32"], "3,5"),
-            ("rng_philox", ["u32", "u64", "s64"], "7"),
+        for algorithm, state, kinds, size in [
+            ("rng_three_fry", "u64[2]", ["u8", "s16", "u32", "u64", "s32"], "3,5"),
+            ("rng_philox", "u64[2]", ["s8", "u16", "u32", "u64", "s64"], "7"),
+            ("rng_philox", "u64[3]", ["u8", "u32", "s64"], "7"),
+            ("rng_default", "u64[3]", ["s16"], "2,3"),
         ]
     ),
     (Opcode.SORT, ["f32"], "T[0,4]", "T[0,4] sort(p0), dimensions={0}, to_apply=le"),
@@ -377,6 +384,61 @@ CASES: list[tuple[Opcode, list[str], str, str]] = [
     ),
 ]
 
+CASES += [
+    *(
+        (
+            Opcode.SCAN,
+            ANY,
+            "T[3,4], T[3]",
+            f"(T[3,4], T[3]) scan(p0, p1), dimensions={{1}}, is_reverse={reverse}, num_carries=1, to_apply=running",
+        )
+        for reverse in ("true", "false")
+    ),
+    (
+        Opcode.SCAN,
+        ["f32", "u8"],
+        "T[4], s32[4], T[]",
+        "(s32[4], T[4], T[]) scan(p0, p1, p2), dimensions={0}, num_carries=1, to_apply=crossed",
+    ),
+    *(
+        (
+            Opcode.RAGGED_DOT,
+            [*NUMBERS, "c64"],
+            f"{left}, {right}, {sizes}",
+            f"{result} ragged-dot(p0, p1, p2), {numbers}",
+        )
+        for left, right, sizes, result, numbers in [
+            (
+                *("T[7,3]", "T[2,3,4]", "s32[2]", "T[7,4]"),
+                "lhs_contracting_dims={1}, rhs_contracting_dims={1}, lhs_ragged_dims={0}, rhs_group_dims={0}",
+            ),
+            (
+                *("T[2,7,3]", "T[2,4,3,3]", "u8[3]", "T[2,7,4]"),
+                "lhs_batch_dims={0}, rhs_batch_dims={0}, lhs_contracting_dims={2}, rhs_contracting_dims={2},"
+                " lhs_ragged_dims={1}, rhs_group_dims={3}",
+            ),
+            (
+                *("T[3,7]", "T[7,4]", "s64[3]", "T[3,3,4]"),
+                "lhs_contracting_dims={1}, rhs_contracting_dims={0}, lhs_ragged_dims={1}",
+            ),
+            (
+                *("T[2,3,4]", "T[2,4,3]", "s32[2]", "T[2,3,3]"),
+                "lhs_batch_dims={0}, rhs_batch_dims={0}, lhs_contracting_dims={2}, rhs_contracting_dims={1},"
+                " lhs_ragged_dims={0}",
+            ),
+        ]
+    ),
+    *(
+        (
+            Opcode.SCALED_DOT,
+            ["f8e4m3fn", "f8e5m2", "f4e2m1fn", "bf16", "f32"],
+            f"T[3,8], {right}[8,2], {scale}[3,4], {scale}[2,1]",
+            "f32[3,2] scaled-dot(p0, p1, p2, p3), lhs_contracting_dims={1}, rhs_contracting_dims={0}",
+        )
+        for right, scale in [("f8e4m3fn", "f8e8m0fnu"), ("T", "bf16"), ("bf16", "f32")]
+    ),
+]
+
 COMPLEX = {"f32": "c64", "f64": "c128"}
 
 
@@ -421,6 +483,7 @@ ELSEWHERE = {
     *(Opcode.REVERSE, Opcode.CONCATENATE, Opcode.PAD, Opcode.IOTA, Opcode.SLICE, Opcode.DYNAMIC_SLICE),
     *(Opcode.DYNAMIC_UPDATE_SLICE, Opcode.DOT, Opcode.CONSTANT, Opcode.TUPLE, Opcode.GET_TUPLE_ELEMENT),
     *(Opcode.CALL, Opcode.WHILE, Opcode.CONDITIONAL, Opcode.CUSTOM_CALL, Opcode.OPTIMIZATION_BARRIER),
+    *(Opcode.SHUFFLE, Opcode.STOCHASTIC_CONVERT),
 }
 """Compared in test_reference."""
 TOKENS = {Opcode.AFTER_ALL, Opcode.ADD_DEPENDENCY, Opcode.DOMAIN}
