@@ -1,21 +1,26 @@
 """Which engines see each opcode as the evaluator does? Writes `oracle/trust.toml`.
 
-    python benchmarks/trust.py [--draws N] [--cases N] [FOLDER …]
+    python benchmarks/trust.py [--draws N] [--cases N] [--missing] [FOLDER …]
 
-Programs come from the generators and from folders of HLO text and StableHLO test programs; each is cut into its
-operations, and each operation is run alone, in all engines, on the values that it met. An operation with other
-types, sizes or attributes is another case; what is missing to the number of cases is drawn anew. Takes minutes.
+Programs come from the generators (loops, and graphs of every family) and from folders of HLO text and StableHLO test
+programs; each is cut into its operations, and each operation is run alone, in all engines, on the values that it met.
+An operation with other types, sizes or attributes is another case; what is missing to the number of cases is drawn
+anew. What cannot stand alone is in `rare_operations.py`. Takes minutes; with `--missing`, which keeps the rows of
+opcodes that are trusted, less.
 """
 
 from __future__ import annotations
 
 import argparse
+import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import jaxlib
+from rare_operations import rare_operations
 
+from fuzz.campaign.plan import Programs
 from fuzz.campaign.source import for_each_program
 from fuzz.generators import Program
 from hlo import ArrayShape, HloFuzzError, HloInstruction, HloModule, Opcode, PrimitiveType, leaves
@@ -27,7 +32,7 @@ from hlo.opcode import ELEMENTWISE_BINARY, ELEMENTWISE_UNARY
 from oracle.engines import ENGINES
 from oracle.inputs import draw_inputs
 from oracle.single_ops import SingleOp, single_ops
-from oracle.trust import TABLE, measure, written
+from oracle.trust import TABLE, Trust, measure, read_trust, written
 
 P = PrimitiveType
 _TYPES = (P.F32, P.S32, P.F64, P.U8, P.BF16, P.S64, P.PRED, P.C64, P.F16, P.U32, P.S8, P.U64)
@@ -54,6 +59,13 @@ class Collector:
             self.cases += single_ops(module, inputs, self._wants)
         except HloFuzzError:
             self.left_out += 1
+
+    def take_whole(self, opcode: Opcode, module: HloModule, seed: int) -> None:
+        """A program that as a whole is a case of `opcode`."""
+        if self._taken[opcode] < self._limit:
+            (inputs,) = draw_inputs(module, seed, 1)
+            self._taken[opcode] += 1
+            self.cases.append(SingleOp(opcode, module, inputs))
 
     def redraw(self) -> None:
         """Run the cases of each opcode on further inputs, until it has as many cases as may be."""
@@ -128,11 +140,22 @@ def _without_checks(module: HloModule) -> HloModule:
     return module
 
 
+def _measured(cases: Sequence[SingleOp]) -> dict[Opcode, Trust]:
+    """An opcode at a time, told as it goes: an engine that dies of each case of one makes it slow."""
+    table: dict[Opcode, Trust] = {}
+    for opcode in dict.fromkeys(case.opcode for case in cases):
+        started = time.monotonic()
+        table |= measure([case for case in cases if case.opcode is opcode], ENGINES)
+        print(f"{opcode} {time.monotonic() - started:.0f} s: {table[opcode].reason}", flush=True)
+    return table
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("folders", nargs="*", type=Path)
-    parser.add_argument("--draws", type=int, default=500)
-    parser.add_argument("--cases", type=int, default=16)
+    parser.add_argument("--draws", type=int, default=1500)
+    parser.add_argument("--missing", action="store_true")
+    parser.add_argument("--cases", type=int, default=12)
     options = parser.parse_args()
     collector = Collector(options.cases)
 
@@ -141,13 +164,16 @@ def main() -> None:
 
     for number, module in enumerate(elementwise_programs()):
         collector.take(module, number)
+    for number, (opcode, module) in enumerate(rare_operations()):
+        collector.take_whole(opcode, module, number)
     for folder in options.folders:
         for number, module in enumerate(programs_in(folder)):
             collector.take(module, number)
-    for_each_program(0, 0, options.draws, visit)
+    for_each_program(0, 0, options.draws, visit, Programs.GRAPHS)
+    for_each_program(0, 0, options.draws // 5, visit)
     collector.redraw()
-    print(f"{len(collector.cases)} cases", flush=True)
-    table = measure(collector.cases, ENGINES)
+    known = {opcode: row for opcode, row in read_trust().items() if options.missing and row.is_trusted}
+    table = {**known, **_measured([case for case in collector.cases if case.opcode not in known])}
     TABLE.write_text(written(table, header=_HEADER.format(version=jaxlib.__version__)), "utf-8")
     trusted = sum(row.is_trusted for row in table.values())
     print(f"{len(collector.cases)} cases, {collector.left_out} programs left out; {trusted} opcodes trusted")

@@ -8,6 +8,7 @@ from enum import Enum
 
 from hlo import ArrayShape, HloComputation, HloInstruction, Opcode
 from hlo.attributes import GatherDimensions, ScatterDimensions, SortDimension
+from oracle.open_cases import MANY_STEPS, computes
 from oracle.reducers import orders_all_floats, plain_reducer
 
 
@@ -24,6 +25,8 @@ class Use(Enum):
     VARIANCE = "variance"
     TRIANGULAR = "triangular matrix that divides"
     DEFINITE = "positive definite matrix"
+    COMPUTED = "number that is computed with"
+    FINITE = "number in arithmetic that leaves infinities open"
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +70,7 @@ def index_array(inst: HloInstruction) -> HloInstruction:
 
 def demands(inst: HloInstruction) -> Iterator[Demand]:
     """The operands of `inst` whose values matter, each with its role. For a loop: what its condition compares."""
+    yield from _numbers(inst)
     match inst.opcode:
         case Opcode.DYNAMIC_SLICE | Opcode.DYNAMIC_UPDATE_SLICE:
             yield from _slice_starts(inst)
@@ -95,6 +99,22 @@ def demands(inst: HloInstruction) -> Iterator[Demand]:
             yield inst.operand(number), Role(use)
         case _:
             pass
+
+
+_COMPUTED = Role(Use.COMPUTED)
+_FINITE = Role(Use.FINITE)
+
+
+def _numbers(inst: HloInstruction) -> Iterator[Demand]:
+    if not computes(inst):
+        return
+    for operand in inst.operands:
+        if isinstance(operand.shape, ArrayShape):
+            kind = operand.shape.element_type
+            if kind.is_float or kind.is_complex:
+                yield operand, _COMPUTED
+            if kind.is_complex or (kind.is_float and inst.opcode in MANY_STEPS):
+                yield operand, _FINITE
 
 
 def _size(shape: ArrayShape, dim: int) -> Role:

@@ -28,9 +28,11 @@ from hlo import (
     Value,
 )
 from hlo.evaluator import Limits
+from oracle.drawn_sizes import size_lattice, with_sizes
 from oracle.matrices import definite_matrices, triangular_matrices
 from oracle.reducers import identity
 from oracle.roles import Index, Leaf, Role, Use, roles_of
+from oracle.true_size import is_dynamic
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -51,21 +53,29 @@ class Mode(Enum):
     SPECIAL = "special-value"
 
 
+MIXED = (Mode.EXACT, Mode.INTEGER_EXTREME, Mode.SPECIAL)
+"""One set of each mode after the other: what a campaign draws. Whatever is not a mode's business is as in EXACT."""
+
+
 def draw_inputs(
     module: HloModule, seed: int, count: int, modes: Sequence[Mode] = (Mode.EXACT,)
 ) -> list[tuple[Value, ...]]:
     """`count` input sets for the entry of `module`, each with a value for every parameter, by number.
 
     The `modes` take turns. INTEGER_EXTREME: half of all integers are from the ends of their type, and divisors may
-    be zero. SPECIAL: a third of all floats are NaN, infinite, a signed zero, subnormal or the least normal number
-    (an engine that flushes subnormals sees other inputs then).
+    be zero. SPECIAL: a third of all floats are signed zeros, infinities, NaNs, and next to zero: subnormals and the
+    least normal number. Where a value is computed with, only those that arithmetic does not leave open
+    (`oracle.open_cases`): nothing next to zero, and no infinity or NaN in complex arithmetic and long algorithms.
 
-    Arrays are read-only, of the parameters' bounds where those are dynamic. Raises UnsupportedOpcode for a
-    parameter of unbounded size or of a type that has no values (opaque).
+    Arrays are read-only; where dimensions are dynamic, they are as large as at run time (`oracle.drawn_sizes`). Raises
+    UnsupportedOpcode for a parameter of unbounded size or of a type that has no values (opaque).
     """
     roles = roles_of(module)
     shapes = [parameter.shape for parameter in module.entry_computation.parameters]
-    return [_Draw(seed, number, roles, modes[number % len(modes)]).values(shapes) for number in range(count)]
+    sets = [_Draw(seed, number, roles, modes[number % len(modes)]).values(shapes) for number in range(count)]
+    if is_dynamic(module):
+        return [with_sizes(module, values, seed, number) for number, values in enumerate(sets)]
+    return sets
 
 
 class _Draw:
@@ -107,10 +117,10 @@ class _Draw:
         if Use.BOUND in uses:
             # before anything else: whatever else it is used for, the loop must end
             array = self._rng.integers(1, _LONGEST_LOOP + 1, shape.dimensions).astype(kind.numpy)
-        elif Use.START in uses and kind.is_integral:
-            array = self._starts(shape, [role for role in roles if role.use is Use.START])
         elif {Use.BRANCH, Use.SIZE} & uses and kind.is_integral:
             array = self._between(shape, roles)
+        elif Use.START in uses and kind.is_integral:
+            array = self._starts(shape, [role for role in roles if role.use is Use.START])
         else:
             array = self._fixed(shape, roles)
         if array is None:
@@ -146,22 +156,26 @@ class _Draw:
         if shape.element_type.is_integral:
             return self._integers(shape)
         array = self._floats(shape)
-        if self._mode is Mode.SPECIAL:
-            nans = not any(role.unordered for role in roles)
-            array = self._with_specials(array, shape.element_type, nans)
-        return array
+        return array if self._mode is not Mode.SPECIAL else self._with_specials(array, shape, roles)
 
-    def _with_specials(self, array: Array, kind: PrimitiveType, nans: bool) -> Array:
+    def _with_specials(self, array: Array, shape: ArrayShape, roles: tuple[Role, ...]) -> Array:
         """A third of the elements replaced. Of a complex array the real parts."""
-        dtype = kind.numpy
+        dtype = shape.element_type.numpy
         limits = ml_dtypes.finfo(dtype)
+        uses = {role.use for role in roles}
+        numbers = [-0.0, 0.0]
+        if Use.FINITE not in uses:
+            numbers += [np.inf, -np.inf, np.nan]
+        if Use.COMPUTED not in uses:
+            least = float(limits.smallest_subnormal)
+            numbers += [least, -least, float(limits.smallest_normal)]
         with np.errstate(all="ignore"):
-            specials = np.array([-0.0, 0.0, np.inf, -np.inf, np.nan]).astype(dtype)
-            least = [limits.smallest_subnormal, -limits.smallest_subnormal, limits.smallest_normal]
-            choices = np.concatenate([specials, np.array([float(x) for x in least]).astype(dtype)])
-        if not nans:
+            choices = np.array(numbers).astype(dtype)
+        if Use.FINITE in uses or any(role.unordered for role in roles):
             # also where a type has no infinity, or no zero, and gives a NaN for it
             choices = choices[~np.isnan(choices.astype(np.complex64))]
+        if not choices.size:
+            return array
         picked = choices[self._rng.integers(choices.size, size=array.shape)]
         return np.where(self._rng.random(array.shape) < 1 / 3, picked, array)
 
@@ -173,6 +187,9 @@ class _Draw:
                 least, most = max(least, role.size), min(most, role.dimension)
             elif role.use is Use.BRANCH:
                 least, most = max(least, -1), min(most, role.dimension)
+        if all(role.use is not Use.BRANCH for role in roles):
+            sizes = np.array(size_lattice(least, most), shape.element_type.numpy)
+            return np.asarray(sizes[self._rng.integers(sizes.size, size=shape.dimensions)])
         return self._rng.integers(least, max(least, most) + 1, shape.dimensions).astype(
             shape.element_type.numpy
         )

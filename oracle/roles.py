@@ -3,7 +3,8 @@
 Uses are followed backwards, from the places where a value matters (`oracle.demands`) to the entry's parameters:
 through tuples, calls, loops, branches, conversions and arithmetic. What reaches such a place only in part, or by
 arithmetic, has its role all the same: a role is a hint for drawing values. But a role that leaves little choice
-(an initial value, a matrix of a special kind) is not worth it where the value is computed with first.
+(an initial value, a matrix of a special kind) is not worth it where the value is computed with first; and what the
+first computation does with a number says nothing of what later ones do with its result.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from hlo import ArrayShape, HloComputation, HloInstruction, HloModule, Opcode
+from hlo import SPECS, ArrayShape, HloComputation, HloInstruction, HloModule, Opcode
 from oracle.demands import Role, Use, demands, index_array
 
 __all__ = ["Index", "Leaf", "Role", "Use", "roles_of"]
@@ -37,6 +38,8 @@ _OPAQUE = frozenset({Opcode.CONSTANT, Opcode.IOTA, Opcode.COMPARE, Opcode.IS_FIN
 
 
 _AS_IT_IS = frozenset({Use.BRANCH, Use.DEFINITE, Use.INIT, Use.SIZE, Use.TRIANGULAR})
+_MOVED = frozenset({Use.COMPUTED, Use.FINITE})
+"""Uses that are followed as far as numbers are moved unchanged, to whatever place."""
 _SAME_VALUES = frozenset(
     {Opcode.BITCAST, Opcode.BROADCAST, Opcode.CONVERT, Opcode.RESHAPE, Opcode.REVERSE, Opcode.TRANSPOSE}
 )
@@ -69,11 +72,11 @@ def _follow(search: _Search, sink: HloInstruction, role: Role) -> None:
         if inst.opcode is Opcode.PARAMETER and inst.parent.is_entry:
             search.found.setdefault((inst.parameter_number, index), {})[role] = None
         else:
-            pending.extend(_sources(search, inst, index, role.use in _AS_IT_IS))
+            pending.extend(_sources(search, inst, index, role.use))
 
 
-def _sources(search: _Search, inst: HloInstruction, index: Index, as_it_is: bool) -> Iterator[Source]:
-    """Where the leaf `index` of `inst` comes from, one step back; with `as_it_is` only what has the same values."""
+def _sources(search: _Search, inst: HloInstruction, index: Index, use: Use) -> Iterator[Source]:
+    """Where the leaf `index` of `inst` comes from, one step back, as far as `use` is followed."""
     match inst.opcode:
         case Opcode.PARAMETER:
             for caller in search.callers[inst.parent]:
@@ -89,7 +92,10 @@ def _sources(search: _Search, inst: HloInstruction, index: Index, as_it_is: bool
             yield inst.called_computations[0].root, index
         case Opcode.OPTIMIZATION_BARRIER | Opcode.CUSTOM_CALL | Opcode.COPY | Opcode.ADD_DEPENDENCY:
             yield from ((operand, index) for operand in inst.operands[:1])
-        case _ if not as_it_is:
+        case _ if use in _MOVED:
+            if SPECS[inst.opcode].data_movement or inst.opcode is Opcode.SCATTER:
+                yield from _computed_from(inst, index)
+        case _ if use not in _AS_IT_IS:
             yield from _computed_from(inst, index)
         case _ if inst.opcode in _SAME_VALUES:
             yield inst.operand(0), ()

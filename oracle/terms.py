@@ -11,12 +11,14 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
-from hlo import HloInstruction, Opcode, Value
+from hlo import SPECS, HloInstruction, Opcode, Value
 from hlo.attributes import (
     BatchNormOptions,
     ConvolutionDimensions,
     DotDimensions,
     FftKind,
+    RaggedDotDimensions,
+    ScanOptions,
     ScatterDimensions,
     Window,
 )
@@ -26,9 +28,22 @@ from oracle.reducers import keeps_the_second, plain_reducer
 def _contracted(inst: HloInstruction) -> int:
     """How many products are summed up in one element of a dot."""
     dims = inst.attributes
+    if isinstance(dims, RaggedDotDimensions):
+        dims = dims.dot
     assert isinstance(dims, DotDimensions)
     sizes = inst.operand(0).array_shape.dimensions
     return math.prod(sizes[d] for d in dims.lhs_contracting)
+
+
+def _scanned(inst: HloInstruction) -> int:
+    """How many roundings one element of the last step may have gone through; 0 where the steps only choose."""
+    scan = inst.attributes
+    assert isinstance(scan, ScanOptions)
+    body = inst.called_computations[0]
+    steps = inst.operand(0).array_shape.dimensions[scan.dimension]
+    return steps * sum(
+        i.opcode not in _MOVES and not SPECS[i.opcode].data_movement for i in body.instructions
+    )
 
 
 def _convolved(inst: HloInstruction) -> int:
@@ -78,6 +93,7 @@ def _normalised(inst: HloInstruction) -> int:
     return 16 + 4 * math.prod(size for d, size in enumerate(shape.dimensions) if d != options.feature_index)
 
 
+_MOVES = frozenset({Opcode.PARAMETER, Opcode.CONSTANT, Opcode.MAXIMUM, Opcode.MINIMUM, Opcode.NEGATE})
 _CHOICES = frozenset({Opcode.AND, Opcode.MAXIMUM, Opcode.MINIMUM, Opcode.OR})
 
 COUNTS: Mapping[Opcode, Callable[[HloInstruction], int]] = {
@@ -88,8 +104,11 @@ COUNTS: Mapping[Opcode, Callable[[HloInstruction], int]] = {
     Opcode.CONVOLUTION: _convolved,
     Opcode.DOT: _contracted,
     Opcode.FFT: _transformed,
+    Opcode.RAGGED_DOT: _contracted,
     Opcode.REDUCE: _reduced,
     Opcode.REDUCE_WINDOW: _reduced,
+    Opcode.SCALED_DOT: _contracted,
+    Opcode.SCAN: _scanned,
     Opcode.SCATTER: _reduced,
     Opcode.SELECT_AND_SCATTER: _reduced,
     Opcode.TRIANGULAR_SOLVE: _substituted,
@@ -101,8 +120,12 @@ def largest_sum(inst: HloInstruction, operands: Sequence[Value]) -> float:
     """No sum of magnitudes that goes into an element of the result is larger."""
     largest = [_largest(operand) for operand in operands]
     match inst.opcode:
-        case Opcode.DOT:
+        case Opcode.DOT | Opcode.SCALED_DOT:
             return _contracted(inst) * math.prod(largest)
+        case Opcode.RAGGED_DOT:
+            return _contracted(inst) * math.prod(largest[:2]) * inst.operand(2).array_shape.dimensions[-1]
+        case Opcode.SCAN:
+            return (_scanned(inst) + 1) * max(largest)
         case Opcode.CONVOLUTION:
             return _convolved(inst) * math.prod(largest)
         case Opcode.FFT:

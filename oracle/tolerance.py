@@ -23,6 +23,7 @@ from hlo import (
     Value,
     leaves,
 )
+from hlo.attributes import ScanOptions
 from oracle.compare import Tolerance
 from oracle.terms import COUNTS, largest_sum
 
@@ -39,9 +40,11 @@ _TRANSCENDENTAL = frozenset(
             Opcode.COSH,
             Opcode.ERF,
             Opcode.EXP,
+            Opcode.EXP2,
             Opcode.EXPM1,
             Opcode.LOG,
             Opcode.LOG1P,
+            Opcode.LOG2,
         ),
         *(Opcode.LOGISTIC, Opcode.POWER, Opcode.RSQRT, Opcode.SIN, Opcode.SINH, Opcode.TAN, Opcode.TANH),
     }
@@ -55,6 +58,7 @@ _MORE_PLACES: Mapping[tuple[Opcode, PrimitiveType], int] = {
     (Opcode.ATANH, PrimitiveType.F64): 160,
     (Opcode.COSH, PrimitiveType.F32): 32,
     (Opcode.COSH, PrimitiveType.F64): 512,
+    (Opcode.EXP2, PrimitiveType.F64): 768,
     (Opcode.LOG1P, PrimitiveType.F64): 256,
     (Opcode.SINH, PrimitiveType.F32): 32,
     (Opcode.SINH, PrimitiveType.F64): 512,
@@ -129,11 +133,18 @@ def instruction_tolerance(inst: HloInstruction, operands: Sequence[Value]) -> To
 
 
 def _step_at_zero(inst: HloInstruction, units: float) -> float:
-    """What rounding leaves open among the subnormals, which matter in types of 8 bits and less; 0 in others."""
+    """What rounding leaves open next to zero.
+
+    Among the subnormals it matters in types of 8 bits and less. In wide types, computed in their own precision,
+    something smaller on the way may have been flushed, and the least normal number with it.
+    """
     kind = inst.shape.element_type if isinstance(inst.shape, ArrayShape) else None
-    if not units or kind is None or kind.is_complex or kind.bit_width > 8:
+    if not units or kind is None or kind.is_complex:
         return 0.0
-    return float(ml_dtypes.finfo(kind.numpy).smallest_subnormal)
+    limits = ml_dtypes.finfo(kind.numpy)
+    if kind.bit_width <= 8:
+        return float(limits.smallest_subnormal)
+    return float(limits.smallest_normal) if kind.bit_width >= 32 else 0.0
 
 
 def tolerance_of(module: HloModule) -> Mapping[Index, Tolerance]:
@@ -188,10 +199,29 @@ class _Rounding:
                 return _worst([self.computation(branch, [units]) for branch, units in branches])
             case Opcode.WHILE:
                 return self._loop(inst, operands[0])
+            case Opcode.SCAN:
+                return self._scan(inst, operands)
             case Opcode.COPY | Opcode.OPTIMIZATION_BARRIER | Opcode.CUSTOM_CALL | Opcode.ADD_DEPENDENCY:
                 return operands[0] if operands else {}
             case _:
                 return _computed(inst, operands)
+
+    def _scan(self, inst: HloInstruction, operands: Sequence[Units]) -> Units:
+        """As a loop over the carries. A leaf of an output has what the worst step left in it."""
+        scan = inst.attributes
+        assert isinstance(scan, ScanOptions)
+        (body,) = inst.called_computations
+        count = len(operands) - scan.num_carries
+        inputs, state = operands[:count], _worst(list(operands[count:]))
+
+        def step(state: Units) -> Units:
+            given = self.computation(body, [*inputs, *[state] * scan.num_carries])
+            return {(): max(given.values(), default=0.0)}
+
+        once = step(state)
+        grown = {leaf: u + _LOOP_GROWTH * max(u - state.get(leaf, 0.0), 0.0) for leaf, u in once.items()}
+        units = step(_worst([state, grown])).get((), 0.0)
+        return {leaf: units for leaf, shape in leaves(inst.shape) if units and _is_inexact(shape)}
 
     def _loop(self, inst: HloInstruction, state: Units) -> Units:
         once = self.computation(inst.called_computations[0], [state])

@@ -6,14 +6,14 @@ from pathlib import Path
 import numpy as np
 
 from hlo import HloModule, Opcode
-from hlo.evaluator import evaluate
+from hlo.evaluator import GAPS, RULES, evaluate
 from hlo.interchange import read_text
 from hlo.verify import verify
 from oracle import trust
 from oracle.engine import Lineage, Outcome, Ran, Unsupported
 from oracle.inputs import draw_inputs
 from oracle.single_ops import SingleOp, single_ops
-from oracle.trust import CASES, Trust, measure, read_trust, rows, written
+from oracle.trust import CASES, DISSENT, UNCONFIRMED, Trust, measure, read_trust, rows, written
 
 PROGRAM = read_text("""HloModule m
 plus {
@@ -98,6 +98,23 @@ def test_every_opcode_has_a_row() -> None:
     } <= trusted
     assert all(reason for _, _, reason in rows())
     assert trust.TABLE.is_file()
+
+
+def test_an_opcode_with_a_rule_is_trusted_or_has_a_reason() -> None:
+    words = {Opcode(name): word for name, word, _ in rows()}
+    unconfirmed = {opcode for opcode in RULES if words[opcode] != "trusted"}
+    # of those that a newer jaxlib brought, whoever measures with an older one has no cases
+    assert unconfirmed == UNCONFIRMED.keys()
+    assert not {opcode for opcode in GAPS if words[opcode] == "trusted"}
+
+
+def test_whoever_differs_on_an_opcode_has_a_reason() -> None:
+    measured = read_trust()
+    assert {opcode for opcode, row in measured.items() if row.differ} <= DISSENT.keys()
+    reasons = {Opcode(name): reason for name, _, reason in rows()}
+    assert all(DISSENT[opcode] in reasons[opcode] for opcode in DISSENT)
+    assert all(UNCONFIRMED[opcode] in reasons[opcode] for opcode in UNCONFIRMED)
+    assert all(GAPS[opcode] in reasons[opcode] for opcode in GAPS)
 
 
 def test_each_operation_of_a_program_becomes_a_program() -> None:

@@ -7,7 +7,7 @@ from hlo import HloModule, Opcode, Value
 from hlo.interchange import read_text
 from oracle.engine import Crashed, Lineage, Outcome, Ran, TimedOut, Unsupported
 from oracle.judge import judge
-from oracle.verdict import Disagree, SkipReason
+from oracle.verdict import Disagree
 from oracle.vote import Groups, is_sampled, sample_vote, vote
 from passes import Pass, Pipeline, Trace
 
@@ -94,11 +94,12 @@ def test_a_sample_says_nothing_of_engines_that_agree() -> None:
     assert [len(engine.seen) for engine in engines] == [2, 2]
 
 
-def test_a_sample_in_which_engines_differ_is_a_skip_with_the_groups() -> None:
-    skip = sample_vote(TANH, [()], [Made("a", [0.5, 1.0]), Made("b", [0.5, 2.0])])
-    assert skip is not None
-    assert skip.reason is SkipReason.ENGINES_DISAGREE
-    assert skip.detail.startswith("alone: a; differ: b (")
+def test_a_sample_in_which_engines_differ_gives_the_inputs_and_the_groups() -> None:
+    one_set = (np.zeros(2, np.float32),)
+    found = sample_vote(TANH, [one_set], [Made("a", [0.5, 1.0]), Made("b", [0.5, 2.0])])
+    assert found is not None
+    assert found[0] is one_set
+    assert str(found[1]).startswith("alone: a; differ: b (")
 
 
 def test_sampling_is_a_matter_of_the_seed() -> None:
