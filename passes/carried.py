@@ -17,6 +17,25 @@ def has_backend_config(inst: HloInstruction) -> bool:
     return bool(inst.carried) and _read(inst.carried)[0]
 
 
+def backend_config(inst: HloInstruction) -> bytes:
+    """The instruction's `backend_config`, empty where it has none."""
+    return HloInstructionProto.FromString(inst.carried).backend_config if inst.carried else b""
+
+
+def has_channel(inst: HloInstruction) -> bool:
+    """Whether the instruction talks to other devices over a channel, by its `channel_id`, which is its own."""
+    return bool(inst.carried) and HloInstructionProto.FromString(inst.carried).channel_id != 0
+
+
+def only_sharding(carried: bytes) -> bytes:
+    """`carried` without everything but the sharding: what an instruction of another opcode may take over."""
+    proto = HloInstructionProto.FromString(carried)
+    kept = HloInstructionProto()
+    if proto.HasField("sharding"):
+        kept.sharding.CopyFrom(proto.sharding)
+    return kept.SerializeToString(deterministic=True)
+
+
 def sharding(inst: HloInstruction) -> bytes | None:
     """The serialised `OpSharding` of the instruction (empty for "replicated"), None where it has none."""
     return _read(inst.carried)[1] if inst.carried else None

@@ -2,7 +2,15 @@
 
 from passes.neuron.dynamic_slice_mover import DynamicSliceMover
 from passes.neuron.neuron_dus_ds_index_simplifier import NeuronDusDsIndexSimplifier
+from passes.neuron.neuron_repeated_dus_to_concat import NeuronRepeatedDusToConcat
+from passes.neuron.tensorizer_guard import TensorizerGuard
 
-NEURON_PASSES = (NeuronDusDsIndexSimplifier, DynamicSliceMover)
+NEURON_PASSES = (NeuronDusDsIndexSimplifier, DynamicSliceMover, NeuronRepeatedDusToConcat, TensorizerGuard)
 
-__all__ = ["NEURON_PASSES", "DynamicSliceMover", "NeuronDusDsIndexSimplifier"]
+__all__ = [
+    "NEURON_PASSES",
+    "DynamicSliceMover",
+    "NeuronDusDsIndexSimplifier",
+    "NeuronRepeatedDusToConcat",
+    "TensorizerGuard",
+]

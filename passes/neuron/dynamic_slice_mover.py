@@ -14,7 +14,7 @@ from passes.base import Pass, Trace
 from passes.neuron.boundary_markers import strip_markers
 from passes.neuron.instruction_ids import remove_instruction_ids
 from passes.neuron.slice_motion import SliceMotion
-from passes.neuron.slice_sources import find_readings
+from passes.neuron.slice_sources import find_readings, trace_source
 from passes.stock import Dce
 
 
@@ -43,6 +43,7 @@ class DynamicSliceMover(Pass):
         "dead-code",
         "strip-marker",
         "clone-body",
+        "make-static",
         "move-static",
         "move-dynamic",
     )
@@ -80,7 +81,9 @@ class DynamicSliceMover(Pass):
         changed = False
         for inst, reads in readings.items():
             source = reads[0].source
-            if inst.operand(0) is source or not all(r.is_local and r.source is source for r in reads):
+            if not all(read.is_local and read.source is source for read in reads):
+                source = trace_source(inst.operand(0))  # as far as the slice's own computation shows it
+            if inst.operand(0) is source:
                 continue
             inst.parent.replace_operand(inst, 0, source)
             trace.fire("trace-source")

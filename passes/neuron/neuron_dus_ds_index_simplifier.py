@@ -183,8 +183,9 @@ def _fold(module: HloModule) -> _Folded:
     except PassError as error:
         raise PassError(name, f"Failed to run CallInliner: {error.message}") from error
     try:
-        while TupleSimplifier().run(clone, Trace()) | ConstantFolding().run(clone, Trace()):
-            pass
+        TupleSimplifier().run(clone, Trace())
+        while ConstantFolding().run(clone, Trace()) and TupleSimplifier().run(clone, Trace()):
+            pass  # neither finds anything where the other has changed nothing since
     except PassError as error:
         raise PassError(name, f"Failed to run HloConstantFolding: {error.message}") from error
     return _read(clone, targets)

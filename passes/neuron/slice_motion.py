@@ -276,6 +276,8 @@ class SliceMotion:
         bounds = self._static_bounds(c)
         if bounds is not None:
             hoisted = caller.add(Opcode.SLICE, c.slice.shape, (whole,), bounds, name="slice")
+            if c.slice.opcode is Opcode.DYNAMIC_SLICE:
+                self.trace.fire("make-static")
             self.trace.fire("move-static")
         else:
             starts = [_supply(start, c.call) for start in c.slice.index_operands]

@@ -53,6 +53,7 @@ def find_readings(module: HloModule, trace: Trace) -> dict[HloInstruction, list[
     inline_all(clone, on_inline, options=CallInliner(prefix_op_names=False))
     Dce().run(clone, Trace())
     readings: dict[HloInstruction, list[Reading]] = {}
+    traced: dict[HloInstruction, HloInstruction] = {}
     for computation in clone.make_computation_post_order():
         for copy in computation.instructions:
             if copy.opcode is not Opcode.DYNAMIC_SLICE:
@@ -65,7 +66,7 @@ def find_readings(module: HloModule, trace: Trace) -> dict[HloInstruction, list[
                 )
                 continue
             original = by_id[identifier]
-            source_copy = trace_source(copy.operand(0))
+            source_copy = trace_source(copy.operand(0), traced)
             source = by_id[get_instruction_id(source_copy)[1]]
             path = paths.get(copy, ())
             is_local = paths.get(source_copy, ()) == path and source.parent is original.parent
@@ -73,19 +74,37 @@ def find_readings(module: HloModule, trace: Trace) -> dict[HloInstruction, list[
     return readings
 
 
-def trace_source(inst: HloInstruction) -> HloInstruction:
+def trace_source(
+    inst: HloInstruction, traced: dict[HloInstruction, HloInstruction] | None = None
+) -> HloInstruction:
     """The instruction whose value `inst` passes on: up through tuples and their elements, bitcasts that keep
-    the shape, and boundary markers, within one computation."""
-    while True:
-        if is_marker(inst) or (inst.opcode is Opcode.BITCAST and inst.shape == inst.operand(0).shape):
-            inst = inst.operand(0)
-            continue
-        if inst.opcode is not Opcode.GET_TUPLE_ELEMENT:
-            return inst
-        whole = trace_source(inst.operand(0))
-        if whole.opcode is not Opcode.TUPLE:
-            return inst
-        inst = whole.operand(inst.tuple_index)
+    the shape, and boundary markers, within one computation.
+
+    `traced` remembers answers about a graph that does not change: unrolled loops hand on their state through as many
+    tuples as they have iterations, and each iteration asks.
+    """
+    traced = {} if traced is None else traced
+    way: list[HloInstruction] = []
+    while inst not in traced:
+        way.append(inst)
+        before = _passed_on(inst, traced)
+        if before is None:
+            traced[inst] = inst
+        else:
+            inst = before
+    source = traced[inst]
+    traced.update(dict.fromkeys(way, source))
+    return source
+
+
+def _passed_on(inst: HloInstruction, traced: dict[HloInstruction, HloInstruction]) -> HloInstruction | None:
+    """The instruction before `inst` that has its value, or None where `inst` makes it."""
+    if is_marker(inst) or (inst.opcode is Opcode.BITCAST and inst.shape == inst.operand(0).shape):
+        return inst.operand(0)
+    if inst.opcode is not Opcode.GET_TUPLE_ELEMENT:
+        return None
+    whole = trace_source(inst.operand(0), traced)
+    return whole.operand(inst.tuple_index) if whole.opcode is Opcode.TUPLE else None
 
 
 def is_entry_parameter(source: HloInstruction) -> bool:

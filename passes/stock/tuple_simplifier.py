@@ -36,13 +36,18 @@ class TupleSimplifier(Pass):
         return changed
 
 
-def _sweep(computation: HloComputation, trace: Trace) -> bool:
+def forward_elements(computation: HloComputation, trace: Trace) -> bool:
+    """Forward elements of tuples to their readers, in one computation. Returns whether there was one."""
+    return _sweep(computation, trace, rebuilt=False)
+
+
+def _sweep(computation: HloComputation, trace: Trace, *, rebuilt: bool = True) -> bool:
     """One pass is enough: both rules look at operands only, and operands come before their users."""
     changed = False
     for inst in computation.make_instruction_post_order():
         if inst.opcode is Opcode.GET_TUPLE_ELEMENT:
             rule, replacement = "element-of-tuple", _element(inst)
-        elif inst.opcode is Opcode.TUPLE:
+        elif inst.opcode is Opcode.TUPLE and rebuilt:
             rule, replacement = "tuple-of-elements", _rebuilt(inst)
         else:
             continue

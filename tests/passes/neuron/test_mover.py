@@ -207,7 +207,18 @@ def test_a_slice_two_calls_deep_reaches_the_entry() -> None:
     text = text.replace("call(state), to_apply=body", "call(state), to_apply=outer")
     module, trace = move(text)
     assert slice_bounds(module) == [(6,)]
-    assert trace.fired["move-static"] == 2
+    assert (trace.fired["make-static"], trace.fired["move-static"]) == (1, 2)
+
+
+def test_a_slice_of_an_element_that_the_body_packed_again_moves_too() -> None:
+    """As a body has it into which a call was inlined: the true source is the caller's, the way to it goes on here."""
+    packing = "packed = (s32[8]) tuple(x)\n  again = s32[8] get-tuple-element(packed), index=0\n"
+    window = "ROOT window = s32[2] dynamic-slice("
+    text = body_once("twice").replace(f"{window}x", f"{packing}  {window}again")
+    assert "dynamic-slice(again, twice)" in text
+    module, trace = move(text)
+    assert slice_bounds(module) == [(6,)]
+    assert trace.fired["trace-source"] == 1
 
 
 def test_a_value_of_an_earlier_call_of_the_same_body_is_not_taken_for_this_ones() -> None:

@@ -1,0 +1,40 @@
+"""Is anything still dynamic that the Tensorizer is about to get?
+
+Source: `004_a2dddaa7cc47048c.txt`, "The Tensorizer rejection guard": the message is verbatim, its `${0}` included.
+Where a tensor of the entry is dynamic, the message comes alone; what else may not arrive is named in words of ours.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from hlo import HloModule, Opcode
+from passes.base import Pass, PassError, Trace
+
+MESSAGE = "Input tensor ${0} has dynamic shape"
+_SIZES = frozenset({Opcode.GET_DIMENSION_SIZE, Opcode.SET_DIMENSION_SIZE, Opcode.DYNAMIC_RESHAPE})
+
+
+class StillDynamic(PassError):
+    """A tensor has a dynamic dimension, or an operation works on one, where none may."""
+
+    def __init__(self, pass_name: str, instruction: str, opcode: str) -> None:
+        self.instruction = instruction
+        self.opcode = opcode
+        super().__init__(pass_name, f"{MESSAGE} ({instruction}, {opcode})")
+
+
+@dataclass(frozen=True)
+class TensorizerGuard(Pass):
+    """Refuses a module in which any tensor still has a dynamic dimension; changes nothing."""
+
+    name: ClassVar[str] = "tensorizer-guard"
+
+    def run(self, module: HloModule, trace: Trace) -> bool:
+        """Raises StillDynamic, naming the first such instruction of the first computation that has one."""
+        for computation in module.make_computation_post_order():
+            for inst in computation.make_instruction_post_order():
+                if not inst.shape.is_static or inst.opcode in _SIZES:
+                    raise StillDynamic(self.name, inst.name, inst.opcode)
+        return False
