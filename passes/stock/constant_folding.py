@@ -7,6 +7,7 @@ result that is a tuple becomes a tuple of constants, since few tools read consta
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -106,16 +107,18 @@ class _Folder:
     def sweep(self, module: HloModule) -> bool:
         changed = False
         self._foldable.clear()
+        callers = _callers(module)
         for computation in reversed(module.make_computation_post_order()):
-            changed |= self._take_constant_arguments(computation)
+            # folding adds no calls, but can have removed some
+            calls = [call for call in callers.get(computation, ()) if not call.is_removed]
+            changed |= self._take_constant_arguments(computation, calls)
             for inst in computation.make_instruction_post_order():
                 if self._may_fold(inst):
                     changed |= self._fold(inst)
         return changed
 
-    def _take_constant_arguments(self, computation: HloComputation) -> bool:
-        """Inside, replace each parameter that is the same constant at every call by that constant."""
-        calls = computation.caller_instructions
+    def _take_constant_arguments(self, computation: HloComputation, calls: Sequence[HloInstruction]) -> bool:
+        """Inside, replace each parameter that is the same constant at every one of `calls` by that constant."""
         if not calls or any(call.opcode is not Opcode.CALL for call in calls):
             return False  # no calls: it is the entry, or its last call was folded in this sweep
         arguments = {p: _common_constant(calls, p.parameter_number) for p in computation.parameters}
@@ -191,7 +194,17 @@ def _materialise(computation: HloComputation, shape: Shape, value: Value) -> Hlo
     return computation.add(Opcode.CONSTANT, shape, (), ConstantValue(Literal(value)))
 
 
-def _common_constant(calls: tuple[HloInstruction, ...], number: int) -> HloInstruction | None:
+def _callers(module: HloModule) -> dict[HloComputation, list[HloInstruction]]:
+    """The instructions that call each computation."""
+    callers: dict[HloComputation, list[HloInstruction]] = {}
+    for computation in module.computations:
+        for inst in computation.instructions:
+            for callee in dict.fromkeys(inst.called_computations):
+                callers.setdefault(callee, []).append(inst)
+    return callers
+
+
+def _common_constant(calls: Sequence[HloInstruction], number: int) -> HloInstruction | None:
     """The argument `number` of the first call, if it is a constant and every call passes the same value."""
     arguments = [call.operand(number) for call in calls]
     if any(argument.opcode is not Opcode.CONSTANT for argument in arguments):

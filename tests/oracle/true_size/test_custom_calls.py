@@ -1,0 +1,186 @@
+"""Do the custom-calls whose padding depends on sizes mean what JAX computes on arrays of just these sizes?"""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jax import lax
+
+from hlo import HloModule, Value
+from hlo.evaluator import evaluate
+from hlo.interchange import read_text
+from hlo.verify import verify
+from oracle.true_size import UndefinedSizes, specialise
+
+CALLEES = """
+add { a = f32[] parameter(0)
+      b = f32[] parameter(1)
+      ROOT r = f32[] add(a, b) }
+ge { a = f32[] parameter(0)
+     b = f32[] parameter(1)
+     ROOT r = pred[] compare(a, b), direction=GE }
+"""
+
+
+def program(entry: str) -> HloModule:
+    module = read_text(f"HloModule m\n{CALLEES}\nENTRY main {{ {entry} }}\n")
+    assert verify(module) == []
+    return module
+
+
+def value_of(module: HloModule, *inputs: Value) -> np.ndarray:
+    specialised = specialise(module, inputs)
+    assert verify(specialised.module) == []
+    np.testing.assert_array_equal(evaluate(specialised.module, inputs), specialised.value)
+    assert isinstance(specialised.value, np.ndarray)
+    return specialised.value
+
+
+def small(*dims: int) -> np.ndarray:
+    count = int(np.prod(dims))
+    return (np.arange(count) * 7 % 11 - 5).reshape(dims).astype(np.float32)
+
+
+POOLED = [(2, 1), (3, 1), (3, 2), (2, 3), (4, 2)]
+
+
+@pytest.mark.parametrize("size", [0, 1, 2, 5, 6, 7])
+@pytest.mark.parametrize(("window", "stride"), POOLED)
+def test_a_window_has_one_place_for_each_stride(size: int, window: int, stride: int) -> None:
+    out = -(-7 // stride)
+    module = program(
+        f"""x = f32[2,<=7] parameter(0)
+            zero = f32[] constant(0)
+            ROOT r = f32[2,<={out}] custom-call(x, zero), window={{size=1x{window} stride=1x{stride}}},
+              custom_call_target="DynamicReduceWindowSamePadding", to_apply=add"""
+    )
+    x = small(2, size)
+    expected = lax.reduce_window(x, 0.0, lax.add, (1, window), (1, stride), "SAME")
+    np.testing.assert_array_equal(value_of(module, x), expected)
+
+
+@pytest.mark.parametrize("size", [1, 2, 5, 6, 7])
+@pytest.mark.parametrize(("window", "stride"), [(2, 2), (3, 1), (3, 2)])
+def test_each_window_hands_its_source_to_its_largest_element(size: int, window: int, stride: int) -> None:
+    out = -(-7 // stride)
+    module = program(
+        f"""x = f32[2,<=7] parameter(0)
+            s = f32[2,<={out}] parameter(1)
+            zero = f32[] constant(0)
+            ROOT r = f32[2,<=7] custom-call(x, s, zero), window={{size=1x{window} stride=1x{stride}}},
+              custom_call_target="DynamicSelectAndScatterSamePadding", called_computations={{ge, add}}"""
+    )
+    x = small(2, size)
+    pooled, back = jax.vjp(
+        lambda y: lax.reduce_window(y, -jnp.inf, lax.max, (1, window), (1, stride), "SAME"), jnp.asarray(x)
+    )
+    source = small(*pooled.shape)
+    np.testing.assert_array_equal(value_of(module, x, source), back(source)[0])
+
+
+def test_a_source_of_another_size_has_no_meaning() -> None:
+    module = program(
+        """x = f32[<=6] parameter(0)
+           s = f32[<=3] parameter(1)
+           zero = f32[] constant(0)
+           ROOT r = f32[<=6] custom-call(x, s, zero), window={size=2 stride=2},
+             custom_call_target="DynamicSelectAndScatterSamePadding", called_computations={ge, add}"""
+    )
+    with pytest.raises(UndefinedSizes, match="the source has size 1 for 2 places"):
+        specialise(module, [small(4), small(1)])
+
+
+def convolved(x: jax.Array, kernel: jax.Array, stride: int, dilation: int, padding: str) -> jax.Array:
+    return lax.conv_general_dilated(
+        x, kernel, (stride,), padding, rhs_dilation=(dilation,), dimension_numbers=("NWC", "WIO", "NWC")
+    )
+
+
+CONVOLUTIONS = [
+    (size, stride, dilation, padding)
+    for size in (0, 1, 4, 7)
+    for stride, dilation in ((1, 1), (2, 1), (3, 1), (1, 2), (2, 2))
+    for padding in ("SAME", "VALID")
+]
+
+
+def places(size: int, stride: int, dilation: int, padding: str) -> int:
+    reach = 2 * dilation + 1
+    return -(-size // stride) if padding == "SAME" else max(0, (size + stride - reach) // stride)
+
+
+@pytest.mark.parametrize(("size", "stride", "dilation", "padding"), CONVOLUTIONS)
+def test_a_convolution_is_padded_for_the_size_that_is_there(
+    size: int, stride: int, dilation: int, padding: str
+) -> None:
+    out = places(7, stride, dilation, padding)
+    module = program(
+        f"""x = f32[<=3,<=7,2] parameter(0)
+            k = f32[3,2,4] parameter(1)
+            ROOT r = f32[<=3,<={out},4] custom-call(x, k), window={{size=3 stride={stride} rhs_dilate={dilation}}},
+              dim_labels=b0f_0io->b0f, padding_type=PADDING_{padding},
+              custom_call_target="DynamicConvolutionForward" """
+    )
+    x, kernel = small(2, size, 2), small(3, 2, 4)
+    got = value_of(module, x, kernel)
+    assert got.shape == (2, places(size, stride, dilation, padding), 4)
+    if got.size:
+        expected = convolved(jnp.asarray(x), jnp.asarray(kernel), stride, dilation, padding)
+        np.testing.assert_array_equal(got, expected)
+
+
+@pytest.mark.parametrize(
+    ("size", "stride", "dilation", "padding"), [case for case in CONVOLUTIONS if places(*case)]
+)
+def test_the_gradient_of_the_input_is_as_large_as_the_sizes_asked_for(
+    size: int, stride: int, dilation: int, padding: str
+) -> None:
+    out, there = places(7, stride, dilation, padding), places(size, stride, dilation, padding)
+    module = program(
+        f"""n = s32[3] parameter(0)
+            g = f32[<=3,<={out},4] parameter(1)
+            k = f32[3,2,4] parameter(2)
+            ROOT r = f32[<=3,<=7,2] custom-call(n, g, k),
+              window={{size=3 lhs_dilate={stride} rhs_dilate={dilation} rhs_reversal=1}},
+              dim_labels=b0f_0oi->b0f, padding_type=PADDING_{padding},
+              custom_call_target="DynamicConvolutionInputGrad" """
+    )
+    gradient, kernel = small(2, there, 4), jnp.asarray(small(3, 2, 4))
+    _, back = jax.vjp(lambda x: convolved(x, kernel, stride, dilation, padding), jnp.zeros((2, size, 2)))
+    got = value_of(module, np.array([2, size, 2], np.int32), gradient, np.asarray(kernel))
+    np.testing.assert_array_equal(got, back(jnp.asarray(gradient))[0])
+
+
+@pytest.mark.parametrize(("size", "stride", "dilation", "padding"), CONVOLUTIONS)
+def test_the_gradient_of_the_kernel_sums_over_what_is_there(
+    size: int, stride: int, dilation: int, padding: str
+) -> None:
+    out, there = places(7, stride, dilation, padding), places(size, stride, dilation, padding)
+    module = program(
+        f"""x = f32[<=3,<=7,2] parameter(0)
+            g = f32[<=3,<={out},4] parameter(1)
+            ROOT r = f32[3,2,4] custom-call(x, g), window={{size={out} stride={dilation} rhs_dilate={stride}}},
+              dim_labels=f0b_i0o->0bf, padding_type=PADDING_{padding},
+              custom_call_target="DynamicConvolutionKernelGrad" """
+    )
+    x, gradient = small(2, size, 2), small(2, there, 4)
+    if not there:
+        with pytest.raises(UndefinedSizes, match="no place to sum over"):
+            specialise(module, [x, gradient])
+        return
+    _, back = jax.vjp(
+        lambda kernel: convolved(jnp.asarray(x), kernel, stride, dilation, padding), jnp.zeros((3, 2, 4))
+    )
+    np.testing.assert_array_equal(value_of(module, x, gradient), back(jnp.asarray(gradient))[0])
+
+
+def test_a_dimension_that_nobody_made_dynamic_keeps_the_stated_padding() -> None:
+    module = program(
+        """x = f32[<=3,4] parameter(0)
+           zero = f32[] constant(0)
+           ROOT r = f32[<=3,4] custom-call(x, zero), window={size=2x3 pad=0_1x2_0},
+             custom_call_target="DynamicReduceWindowSamePadding", to_apply=add"""
+    )
+    x = small(2, 4)
+    expected = lax.reduce_window(x, 0.0, lax.add, (2, 3), (1, 1), [(0, 1), (2, 0)])
+    np.testing.assert_array_equal(value_of(module, x), expected)
