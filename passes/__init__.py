@@ -2,12 +2,13 @@
 
 from passes.base import Exactness, Pass, PassCrashed, PassError, Trace
 from passes.pipeline import Observer, Pipeline, pass_text
-from passes.registry import DEFAULT_PIPELINE, PASSES, CodeRefused, parse_pipeline
+from passes.registry import DEFAULT_PIPELINE, PASSES, PIPELINES, CodeRefused, named_passes, parse_pipeline
 from passes.switches import SWITCHES, Switch, apply_switches, parse_assignment
 
 __all__ = [
     "DEFAULT_PIPELINE",
     "PASSES",
+    "PIPELINES",
     "SWITCHES",
     "CodeRefused",
     "Exactness",
@@ -19,6 +20,7 @@ __all__ = [
     "Switch",
     "Trace",
     "apply_switches",
+    "named_passes",
     "parse_assignment",
     "parse_pipeline",
     "pass_text",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import Field, fields
 from types import MappingProxyType
 
@@ -15,7 +15,7 @@ from passes.external import command_pass, python_pass
 from passes.neuron import NEURON_PASSES
 from passes.pipeline import Pipeline
 from passes.stock import STOCK_PASSES
-from passes.xla import named_xla_pass
+from passes.xla import XlaExecution, named_xla_pass
 
 DEFAULT_PIPELINE = "neuron-dus-ds-index-simplifier,dynamic-slice-mover"
 """What a campaign runs unless it is told otherwise."""
@@ -38,6 +38,20 @@ FAMILIES: Mapping[str, Callable[[str], type[Pass]]] = MappingProxyType(
 )
 """Passes that are not ours: `xla:algsimp`, `cmd:"hlo-opt {input} -o {output}"`, `py:package.module:callable`."""
 
+PIPELINES: Mapping[str, str] = MappingProxyType(
+    {
+        "neuron": "while-loop-unroller,neuron-dus-ds-index-simplifier,dynamic-slice-mover,"
+        "neuron-repeated-dus-to-concat,tuple-simplifier,dce",
+        # the order of the page on dynamic shapes; calls have to be gone before sizes can be inferred
+        "dynamic": "dynamic-parameter-binding,call-inliner,dynamic-padder,dynamic-dimension-simplifier,"
+        "dynamic-index-splitter,dynamic-shape-removing-visitor",
+        # the order in which XLA's CPU compiler has these passes
+        "dynamic-upstream": "dynamic-parameter-binding,dynamic-index-splitter,call-inliner{single_call_site=true},"
+        "dynamic-dimension-simplifier,dynamic-padder,dce,tuple-simplifier,constant-folding",
+    }
+)
+"""Pipelines that have a name: `neuron` stands for its passes, and `neuron:3` for the first three of them."""
+
 RUN_CODE = frozenset({"cmd", "py"})
 """The families whose passes are code of this machine's, which a file must not be able to start."""
 
@@ -46,15 +60,17 @@ class CodeRefused(InvalidInput):
     """A pipeline has a pass of `RUN_CODE` and comes from where that is not allowed."""
 
 
+_PIPELINE = re.compile(rf"\s*({'|'.join(PIPELINES)})(?::([^\s,{{}}]*))?\s*(?=[,{{]|$)")
 _NAME = re.compile(r"\s*([\w-]*)\s*")
 _FAMILY = re.compile(rf'\s*({"|".join(FAMILIES)}):("(?:[^"\\]|\\.)*"|[^\s,{{}}"]*)\s*')
 _OPTION = re.compile(r'\s*([\w-]*)\s*=\s*("(?:[^"\\]|\\.)*"|[^\s,{}"]*)\s*')
 
 
 def parse_pipeline(text: str, *, allow_code: bool = False) -> Pipeline:
-    """The pipeline that `text` means; `str()` of it is the text again, in its shortest form.
+    """The pipeline that `text` means; `str()` of it is the text again, in its shortest form and with names expanded.
 
-    A pass is one of PASSES, or `family:name` (FAMILIES), the name quoted as an option's text is. `allow_code`
+    A pass is one of PASSES, or `family:name` (FAMILIES), the name quoted as an option's text is; a name of
+    PIPELINES stands for all its passes, and `name:N` for the first N, 1 or more. `allow_code`
     is for text that the user typed: what comes from a file must not start commands or import modules (RUN_CODE).
 
     An option is written `name=value`: true or false, a decimal integer, or text, quoted as in JSON where it
@@ -66,14 +82,38 @@ def parse_pipeline(text: str, *, allow_code: bool = False) -> Pipeline:
     passes: list[Pass] = []
     position = 0
     while True:
-        cls, position = _read_class(text, position, allow_code)
-        values: dict[str, bool | int | str] = {}
-        if text[position : position + 1] == "{":
-            values, position = _read_options(cls, text, position + 1)
-        passes.append(cls(**values))
+        if named := _PIPELINE.match(text, position):
+            passes += named_passes(named[1], named[2])
+            position = named.end()
+        else:
+            cls, position = _read_class(text, position, allow_code)
+            values: dict[str, bool | int | str] = {}
+            if text[position : position + 1] == "{":
+                values, position = _read_options(cls, text, position + 1)
+            passes.append(cls(**values))
         if position == len(text):
-            return Pipeline(tuple(passes))
+            return Pipeline(tuple(_checked(passes)))
         position = _expect(",", text, position)
+
+
+def _checked(passes: Sequence[Pass]) -> Sequence[Pass]:
+    """`passes`, where none comes behind one that yields values instead of a program. Raises InvalidInput."""
+    for pass_ in passes[:-1]:
+        if isinstance(pass_, XlaExecution):
+            raise InvalidInput(f"{pass_.name} yields values, not a program: it comes last")
+    return passes
+
+
+def named_passes(name: str, count: str | None = None) -> tuple[Pass, ...]:
+    """The passes of the pipeline called `name`: all, or the first `count` (a decimal number). Raises InvalidInput."""
+    passes = parse_pipeline(PIPELINES[name]).passes
+    if count is None:
+        return passes
+    if not re.fullmatch(r"[0-9]+", count) or not 1 <= int(count) <= len(passes):
+        raise InvalidInput(
+            f"pipeline {name}:{count}: {name} has {len(passes)} passes; say {name}:1 to {name}:{len(passes)}"
+        )
+    return passes[: int(count)]
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
@@ -89,7 +129,7 @@ def _read_class(text: str, position: int, allow_code: bool) -> tuple[type[Pass],
         name, position = _read_name(text, position)
         cls = PASSES.get(name)
         if cls is None:
-            raise InvalidInput(f"unknown pass {name!r}; {nearest(name, PASSES)}")
+            raise InvalidInput(f"unknown pass {name!r}; {nearest(name, (*PASSES, *PIPELINES))}")
         return cls, position
     if text[family.end() : family.end() + 1] == '"':
         raise InvalidInput(f"pipeline {text!r}: the quote at character {family.end() + 1} is not closed")

@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 from hlo import HloFuzzError, HloModule, InvalidInput
 from hlo.canonical import structure
 from hlo.interchange import export_proto, import_proto
-from passes.base import PassCrashed, Trace
+from passes.base import Pass, PassCrashed, Trace
 from passes.external.base import REWRITE, ExternalPass, take_over
 
 PREFIX = "py:"
@@ -75,19 +75,25 @@ def _shortened(value: object) -> str:
 
 
 @cache
-def python_pass(place: str) -> type[PythonPass]:
+def python_pass(place: str) -> type[Pass]:
     """The class of `py:package.module:callable`. Imports the module, which runs its code.
 
+    Where the callable is a subclass of Pass, it is that, with its own options, rules and promise, by this name.
     Raises InvalidInput for a module or a callable that is not there; whatever else importing raises comes through.
     """
     match = _PLACE.fullmatch(place)
     if match is None:
         raise InvalidInput(f"{PREFIX}{place}: write {PREFIX}package.module:callable")
+    found, name = _find(place, match[1], match[2]), f"{PREFIX}{place}"
+    if isinstance(found, type) and issubclass(found, Pass):
+        return type(
+            found.__name__, (found,), {"__doc__": found.__doc__, "__module__": __name__, "name": name}
+        )
     namespace = {
         "__doc__": f"The Python callable {place}.",
         "__module__": __name__,
-        "function": staticmethod(_find(place, match[1], match[2])),
-        "name": f"{PREFIX}{place}",
+        "function": staticmethod(found),
+        "name": name,
     }
     return type(f"PythonPass({place})", (PythonPass,), namespace)
 

@@ -1,24 +1,32 @@
 """Any pass of the installed XLA, by its name, run for real in a child process."""
 
 from passes.xla.catalogue import Known, known_passes
+from passes.xla.each import Outcome, run_passes_each
+from passes.xla.stages import Stage, pipeline_stages
 from passes.xla.xla_pass import (
+    IMPORT,
     SPECIAL,
+    XlaExecution,
     XlaPass,
     available_xla_passes,
     named_xla_pass,
-    pipeline_stages,
     sweep_passes,
     xla_pass,
 )
 
 __all__ = [
+    "IMPORT",
     "SPECIAL",
     "Known",
+    "Outcome",
+    "Stage",
+    "XlaExecution",
     "XlaPass",
     "available_xla_passes",
     "known_passes",
     "named_xla_pass",
     "pipeline_stages",
+    "run_passes_each",
     "sweep_passes",
     "xla_pass",
 ]

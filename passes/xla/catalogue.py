@@ -16,12 +16,16 @@ DATA = Path(__file__).with_name("passes.toml")
 
 @dataclass(frozen=True)
 class Known:
-    """One pass. `excluded` says why a sweep leaves it out, and is empty for one that keeps the meaning."""
+    """One pass. `excluded` says why a sweep leaves it out, and is empty for one that keeps the meaning.
+
+    `refuses`, if there is one, is part of the message by which the pass says that a program is not for it.
+    """
 
     name: str
     does: str
     promise: Exactness
     excluded: str
+    refuses: str = ""
 
     @property
     def preserves(self) -> bool:
@@ -37,4 +41,6 @@ def known_passes() -> Mapping[str, Known]:
 
 
 def _known(name: str, row: Mapping[str, str]) -> Known:
-    return Known(name, row["does"], Exactness(row["promise"]), row.get("excluded", ""))
+    return Known(
+        name, row["does"], Exactness(row["promise"]), row.get("excluded", ""), row.get("refuses", "")
+    )

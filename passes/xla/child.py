@@ -5,14 +5,21 @@ called before scheduling). Ours keeps what it sees and raises, which ends the co
 generated. The debug option `xla_disable_hlo_passes` switches off every pass that was not asked for. (Its twin
 `xla_enable_hlo_passes_only` will not do: jaxlib 0.10 does not enter a pipeline inside the pipeline with it.)
 
-A frame is eight bytes, the length of what follows, big-endian, and then that. A request is a frame of JSON,
-`{"passes": [names] or null for all, "stages": bool}`, and one of HLO proto. An answer is a frame of JSON and one
-of the HLO protos that it tells of, one behind the other. The first answer comes unasked: `{"version": …, "passes":
-[names in the order of the whole pipeline]}`, or `{"version": …, "missing": …}` where this jaxlib lacks what we
-need. Later ones are `{"changed": [the passes that say they changed anything, in order], "stages": [[pass, length in
-bytes], …]}`, in the end the result, whose name is empty, and before it, if asked for, what each pass that changed
-anything left; or `{"error": message, "where": "import" or
-"compile"}` where XLA refused. Standard error, which the parent makes a file, holds XLA's log since the request.
+A frame is eight bytes, the length of what follows, big-endian, and then that. A request is a frame of JSON and one
+of HLO proto; an answer is a frame of JSON and one of the HLO protos that it tells of, one behind the other. The
+first answer comes unasked: `{"version": …, "passes": [names in the order of the whole pipeline]}`, or `{"version":
+…, "missing": …}` where this jaxlib lacks what we need.
+
+`{"passes": [names] or null for all, "stages": bool}` runs the passes together. Its answer is `{"changed": [the
+passes that say they changed anything, in order], "stages": [[pass, its pipeline, length in bytes], …]}`, in the end
+the result, whose name is empty, and before it, if asked for, what each pass that changed anything left; or
+`{"error": message, "where": "import" or "compile"}` where XLA refused.
+
+`{"each": [names], "always": [names]}` runs each pass on the module by itself, with those of `always`. Its answer is
+`{"runs": [[pass, length of its result in bytes], …]}` of those that changed anything, where XLA refused the
+message in place of the length; or the `error` from above where no pass came to run.
+
+Standard error, which the parent makes a file, holds XLA's log since the request, or since the last run of a pass.
 
 Run by its path, so that it starts without the rest of the project: `python child.py MEMORY_IN_BYTES`.
 """
@@ -27,7 +34,8 @@ import resource
 import struct
 import sys
 import tempfile
-from collections.abc import Collection, Iterator
+from collections import Counter
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -35,17 +43,23 @@ HOOK = "apply-xla-transforms"
 """The pass that calls us; jaxlib 0.12 numbers it."""
 
 _BEFORE_SCHEDULING = 0
+_FEW, _OFTEN = 10, 3  # after ten modules, a pass that changed every third of them is usually busy
 _LENGTH = struct.Struct(">Q")
-_LOG_LIMIT = 1 << 20
+_LOG_LIMIT = 1 << 24
+_CONTEXT_LIMIT = (
+    1000  # modules after which MLIR's context is renewed: it keeps every constant that it has seen
+)
 _LOGGED_PASS = re.compile(r"\] +HLO pass (.+)$", re.MULTILINE)
 _LOGGED_PIPELINE = re.compile(r"\] Running HLO pass pipeline on module [^:]*: (.+)$", re.MULTILINE)
 _LOGGED_CHANGE = re.compile(r"\] +Pass caused changes (.+)$", re.MULTILINE)
-_DUMPED = re.compile(r".*\.(\d+)\.[^.]+\.after_(.+)\.before_[^.]+\.hlo\.pb|.*\.before_optimizations\.hlo\.pb")
+_DUMPED = re.compile(
+    r".*\.(\d+)\.([^.]+)\.after_(.+)\.before_[^.]+\.hlo\.pb|.*\.before_optimizations\.hlo\.pb"
+)
 IMPORTED = "import"
 """The stage before the first pass."""
 
-Stages = list[tuple[str, bytes]]
-"""Names of passes, each with the HLO proto that the pass left."""
+Stages = list[tuple[str, str, bytes]]
+"""Names of passes, each with that of its pipeline and the HLO proto that it left."""
 
 # Any module will do: the pipeline is the same for all.
 _SAMPLE = "HloModule sample\nENTRY e {\n  ROOT p = f32[] parameter(0)\n}\n"
@@ -67,6 +81,46 @@ def feature(module: str, name: str) -> Any:
         raise Missing(f"{module}.{name}") from None
 
 
+class Modules:
+    """Makes modules of StableHLO in a context that stays warm."""
+
+    def __init__(self) -> None:
+        """Raises Missing."""
+        self._module = feature("jaxlib.mlir.ir", "Module")
+        self._make = feature("jaxlib.mlir.ir", "Context")
+        self._registry = feature("jaxlib.mlir.ir", "DialectRegistry")
+        self._error = feature("jaxlib.mlir.ir", "MLIRError")
+        self._dialects = feature("jaxlib.mlir._mlir_libs._jax_mlir_ext", "register_dialects")
+        self._more = (
+            feature("jaxlib.mlir.dialects.stablehlo", "register_dialect"),
+            feature("jaxlib.mlir.dialects.chlo", "register_dialect"),
+            feature("jaxlib.mlir._mlir_libs._mlirHlo", "register_mhlo_dialect"),
+        )
+        self._context = self._new_context()
+        self._parsed = 0
+
+    def _new_context(self) -> Any:
+        registry = self._registry()
+        self._dialects(registry)
+        context = self._make()
+        context.append_dialect_registry(registry)
+        context.enable_multithreading(False)  # threads cost more than such small modules
+        for register in self._more:
+            register(context)
+        context.load_all_available_dialects()
+        return context
+
+    def parsed(self, stablehlo: bytes) -> Any:
+        """A module of its own: the compiler may change it. Raises ValueError."""
+        if self._parsed >= _CONTEXT_LIMIT:
+            self._context, self._parsed = self._new_context(), 0
+        self._parsed += 1
+        try:
+            return self._module.parse(stablehlo, self._context)
+        except self._error as error:
+            raise ValueError(str(error)) from None
+
+
 class Xla:
     """XLA's CPU compiler, as a machine that takes a module and gives back what the chosen passes make of it."""
 
@@ -74,10 +128,13 @@ class Xla:
         """Raises Missing."""
         self._options = feature("jaxlib._jax", "CompileOptions")
         self._devices = feature("jaxlib._jax", "DeviceList")
-        self._mlir = feature("jaxlib._jax", "mlir")
+        self._convert = feature("jaxlib._jax", "mlir").hlo_to_stablehlo
+        self._modules = Modules()
         self._parse = feature("jaxlib._hlo", "hlo_module_from_text")
         self._client = feature("jaxlib._jax", "get_tfrt_cpu_client")(asynchronous=False)
         self._captured: bytes | None = None
+        self._asked: Counter[str] = Counter()
+        self._changed: Counter[str] = Counter()
         feature("jaxlib._xla", "register_xla_transform")("capture", _BEFORE_SCHEDULING, self._capture)
         self.passes = self._all_passes()
         self._names = tuple(dict.fromkeys(self.passes))
@@ -90,7 +147,7 @@ class Xla:
 
     def to_stablehlo(self, proto: bytes) -> bytes:
         """The module as the compiler takes it. Raises RuntimeError or ValueError."""
-        return self._mlir.hlo_to_stablehlo(proto)
+        return self._convert(proto)
 
     def run(self, stablehlo: bytes, passes: Collection[str] | None, folder: str = "") -> bytes:
         """The module after `passes` (None: all). Raises RuntimeError or ValueError where XLA refuses.
@@ -109,7 +166,8 @@ class Xla:
         self._captured = None
         devices = self._devices(tuple(self._client.devices()[:1]))
         try:
-            self._client.compile_and_load(stablehlo, devices, options)
+            # given bytes, jaxlib would make a context of its own each time, which takes longer than most passes
+            self._client.compile_and_load(self._modules.parsed(stablehlo), devices, options)
         except (RuntimeError, ValueError):
             # The callback's exception comes back as an XLA error, too.
             if self._captured is None:
@@ -121,26 +179,69 @@ class Xla:
         """What each of `passes` left that changed anything, after IMPORTED. Raises as `run` does."""
         with tempfile.TemporaryDirectory(prefix="hlofuzz-") as folder:
             self.run(stablehlo, passes, folder)
-            return [(name, path.read_bytes()) for _, name, path in sorted(_dumped(Path(folder)))]
+            dumped = sorted(_dumped(Path(folder)))
+            return [(name, pipeline, path.read_bytes()) for _, name, pipeline, path in dumped]
+
+    def changes(self, stablehlo: bytes, passes: Collection[str] | None) -> tuple[bytes, list[str]]:
+        """As `run`, and which passes say they changed anything, in the order in which they ran."""
+        empty_log()
+        proto = self.run(stablehlo, passes)
+        return proto, _LOGGED_CHANGE.findall(read_log())
+
+    def busy(self, stablehlo: bytes, names: Sequence[str], always: Sequence[str]) -> list[str]:
+        """Those of `names` that may change the module, run by themselves. The others do not.
+
+        Where several passes run together and none changes anything, each has seen the module as it was.
+        """
+        idle = [name for name in names if not self._is_usually_busy(name)]
+        while idle:
+            try:
+                _, changed = self.changes(stablehlo, (*always, *idle))
+            except (RuntimeError, ValueError):
+                return list(names)
+            if not set(idle) & set(changed):
+                break
+            idle = [name for name in idle if name not in changed]
+        return [name for name in names if name not in idle]
+
+    def each(
+        self, stablehlo: bytes, names: Sequence[str], always: Sequence[str]
+    ) -> list[tuple[str, bytes | str]]:
+        """What those passes of `names` leave, by themselves, that change the module; XLA's message where it refuses."""
+        found: list[tuple[str, bytes | str]] = []
+        self._asked.update(names)
+        for name in self.busy(stablehlo, names, always):
+            try:
+                proto, changed = self.changes(stablehlo, (*always, name))
+            except (RuntimeError, ValueError) as error:
+                found.append((name, str(error)))
+                continue
+            if name in changed:
+                self._changed[name] += 1
+                found.append((name, proto))
+        return found
+
+    def _is_usually_busy(self, name: str) -> bool:
+        """Whether a pass has changed so many modules that it would only make work for the others of a group."""
+        return self._asked[name] > _FEW and _OFTEN * self._changed[name] > self._asked[name]
 
     def _all_passes(self) -> list[str]:
         """The names of all passes in the order in which they run, repeated where repeated, from XLA's own log."""
         proto = self._parse(_SAMPLE).as_serialized_hlo_module_proto()
-        empty_log()
-        self.run(self.to_stablehlo(proto), None)
+        self.changes(self.to_stablehlo(proto), None)
         log = read_log()
         pipelines = set(_LOGGED_PIPELINE.findall(log))
         found = _LOGGED_PASS.findall(log)
         return [name for name in found if name not in pipelines and not name.startswith(HOOK)]
 
 
-def _dumped(folder: Path) -> Iterator[tuple[int, str, Path]]:
-    """XLA's dumps, each with its number and the pass after which it was written."""
+def _dumped(folder: Path) -> Iterator[tuple[int, str, str, Path]]:
+    """XLA's dumps, each with its number, the pass after which it was written, and the pipeline of that pass."""
     for path in folder.iterdir():
         if match := _DUMPED.fullmatch(path.name):
-            number, name = (int(match[1]), match[2]) if match[1] else (-1, IMPORTED)
+            number, name, pipeline = (int(match[1]), match[3], match[2]) if match[1] else (-1, IMPORTED, "")
             if name != "pipeline-start":
-                yield number, name, path
+                yield number, name, pipeline.replace("_", " "), path
 
 
 def empty_log() -> None:
@@ -174,21 +275,24 @@ def write_answer(stream: BinaryIO, answer: dict[str, Any], proto: bytes = b"") -
 def answer_one(xla: Xla, request: dict[str, Any], proto: bytes) -> tuple[dict[str, Any], bytes]:
     """Do what a request asks."""
     where = "import"
-    passes, stages = request["passes"], []
     try:
         stablehlo = xla.to_stablehlo(proto)
         where = "compile"
-        if request["stages"]:
-            stages = xla.stages(stablehlo, passes)
-            empty_log()
-        stages.append(("", xla.run(stablehlo, passes)))
+        if "each" in request:
+            return answer_each(xla.each(stablehlo, request["each"], request["always"]))
+        stages = xla.stages(stablehlo, request["passes"]) if request["stages"] else []
+        result, changed = xla.changes(stablehlo, request["passes"])
     except (RuntimeError, ValueError) as error:
         return {"error": str(error), "where": where}, b""
-    answer = {
-        "changed": _LOGGED_CHANGE.findall(read_log()),
-        "stages": [(name, len(data)) for name, data in stages],
-    }
-    return answer, b"".join(data for _, data in stages)
+    stages.append(("", "", result))
+    answer = {"changed": changed, "stages": [(name, pipeline, len(data)) for name, pipeline, data in stages]}
+    return answer, b"".join(data for _, _, data in stages)
+
+
+def answer_each(found: Sequence[tuple[str, bytes | str]]) -> tuple[dict[str, Any], bytes]:
+    """The answer that `each` makes."""
+    runs = [(name, result if isinstance(result, str) else len(result)) for name, result in found]
+    return {"runs": runs}, b"".join(result for _, result in found if isinstance(result, bytes))
 
 
 def serve(requests: BinaryIO, answers: BinaryIO) -> None:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from hlo import BridgeUnavailable
 from hlo.isolation import ChildProcess, WarmChild
@@ -35,6 +35,14 @@ class Result(NamedTuple):
     changed: frozenset[str]
 
 
+class Dump(NamedTuple):
+    """What a pass left: its name, that of the pipeline it ran in, and the HLO proto."""
+
+    name: str
+    pipeline: str
+    proto: bytes
+
+
 class XlaProcess(ChildProcess):
     """A running child. `version` is jaxlib's, `passes` the whole pipeline's passes in order."""
 
@@ -58,11 +66,26 @@ class XlaProcess(ChildProcess):
         Raises XlaRefused, after which the child goes on, or ChildDied, after which it is gone.
         """
         stages, changed = self._results(proto, passes, time_limit, stages=False)
-        return Result(stages[-1][1], changed)
+        return Result(stages[-1].proto, changed)
 
-    def stages(
-        self, proto: bytes, passes: Sequence[str] | None, time_limit: float
-    ) -> list[tuple[str, bytes]]:
+    def run_each(
+        self, proto: bytes, passes: Sequence[str], always: Sequence[str], time_limit: float
+    ) -> dict[str, bytes | XlaRefused]:
+        """What each of `passes` makes of an HLO proto by itself, `always` running with it.
+
+        Those that change nothing are left out. `time_limit` is for all. Raises as `run` does.
+        """
+        answer, data = self.ask({"each": list(passes), "always": list(always)}, proto, time_limit)
+        _refused(answer)
+        found: dict[str, bytes | XlaRefused] = {}
+        for name, result in answer["runs"]:
+            if isinstance(result, str):
+                found[name] = XlaRefused(result, in_import=False)
+            else:
+                found[name], data = data[:result], data[result:]
+        return found
+
+    def stages(self, proto: bytes, passes: Sequence[str] | None, time_limit: float) -> list[Dump]:
         """What each pass left that changed anything, by its name; the first is "import", no pass yet.
 
         A pass comes as often as it did something. Raises as `run` does.
@@ -71,16 +94,20 @@ class XlaProcess(ChildProcess):
 
     def _results(
         self, proto: bytes, passes: Sequence[str] | None, time_limit: float, *, stages: bool
-    ) -> tuple[list[tuple[str, bytes]], frozenset[str]]:
+    ) -> tuple[list[Dump], frozenset[str]]:
         request = {"passes": None if passes is None else list(passes), "stages": stages}
         answer, data = self.ask(request, proto, time_limit)
-        if "error" in answer:
-            raise XlaRefused(str(answer["error"]), in_import=answer["where"] == "import")
-        found: list[tuple[str, bytes]] = []
-        for name, length in answer["stages"]:
-            found.append((name, data[:length]))
+        _refused(answer)
+        found: list[Dump] = []
+        for name, pipeline, length in answer["stages"]:
+            found.append(Dump(name, pipeline, data[:length]))
             data = data[length:]
         return found, frozenset(answer["changed"])
+
+
+def _refused(answer: Mapping[str, Any]) -> None:
+    if "error" in answer:
+        raise XlaRefused(str(answer["error"]), in_import=answer["where"] == "import")
 
 
 _WARM = WarmChild(XlaProcess)

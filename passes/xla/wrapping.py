@@ -61,7 +61,12 @@ class Wrapped:
     def readable(self, message: str) -> str:
         """The first line of one of XLA's messages, with the names of instructions in place of their marks."""
         line = message.strip().partition("\n")[0]
-        return _MARK.sub(lambda mark: self.originals[int(mark[1])].name, line)
+        return _MARK.sub(self._name_of, line)
+
+    def _name_of(self, mark: re.Match[str]) -> str:
+        # XLA names instructions after their marks, and counts on where a name is taken
+        number = int(mark[1])
+        return self.originals[number].name if number < len(self.originals) else mark[0]
 
 
 def _mark(number: int) -> str:

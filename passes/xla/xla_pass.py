@@ -8,7 +8,7 @@ from functools import cache
 from types import MappingProxyType
 from typing import ClassVar
 
-from hlo import HloModule, InvalidInput, Opcode
+from hlo import ArrayShape, HloModule, InvalidInput, Opcode, Shape, leaves
 from hlo.canonical import structure
 from hlo.evaluator import BOUNDARY_MARKERS
 from hlo.interchange import import_proto
@@ -21,9 +21,10 @@ from passes.xla.restoring import restored
 from passes.xla.wrapping import INLINER, Wrapped, wrapped
 
 PREFIX = "xla:"
-PIPELINE, ALL, IMPORT, NOTHING = "pipeline", "passes", "import", "nothing"
+CPU, PIPELINE, ALL, IMPORT, NOTHING = "cpu", "pipeline", "passes", "import", "nothing"
 SPECIAL = MappingProxyType(
     {
+        CPU: "XLA CPU as a whole: the program is compiled and executed, and its values are judged. Comes last.",
         PIPELINE: "All that jaxlib does to a program before scheduling, its MLIR passes included.",
         ALL: "Every pass of XLA's before scheduling, on the program as it is.",
         IMPORT: "Only what jaxlib's MLIR passes do on the way from StableHLO to HLO.",
@@ -38,8 +39,9 @@ AND = "+"
 ALLOWED_CALLS = BOUNDARY_MARKERS | {"PadToStatic", "SliceToDynamic", "Sharding"}
 """The custom-calls that XLA gets to see. What others' targets would do with a module is unknown."""
 
-_FAULTS = ("INTERNAL:", "UNKNOWN:")
-"""Status codes by which XLA says that something went wrong in it, rather than that it does not do this."""
+_FAULTS = ("INTERNAL:", "UNKNOWN:", "bad optional access")
+"""Status codes, and a C++ exception, by which XLA says that something went wrong in it, rather than that it does not do
+this."""
 
 DCE = "dce"
 
@@ -61,6 +63,8 @@ class XlaPass(Pass):
     """Seconds until a run counts as hung."""
 
     xla_name: ClassVar[str]
+    is_whole_pipeline: ClassVar[bool] = False
+    """Whether it is all that XLA does before scheduling, so that it has stages (`passes.xla.pipeline_stages`)."""
     idempotent: ClassVar[bool] = False  # XLA promises it for none
     rules: ClassVar[tuple[str, ...]] = (_REWRITE,)
 
@@ -70,7 +74,7 @@ class XlaPass(Pass):
         Where XLA says that the pass changed nothing, the module is left as it is. Raises BridgeUnavailable where
         this jaxlib has no hook for passes.
         """
-        _refuse_what_cannot_go(self.name, module)
+        refuse_what_cannot_go(self.name, module)
         result = self._result(module)
         if result is None or structure(result, names=False) == structure(module, names=False):
             return False
@@ -105,17 +109,29 @@ class XlaPass(Pass):
         """What `passes` make of `origin`, which is `module` made ready, and which of them say they did anything."""
         try:
             proto, changed = warm_process().run(origin.proto, passes, self.timeout)
-        except XlaRefused as error:
-            message = origin.readable(error.message)
-            if error.in_import or not message.startswith(_FAULTS) or not self._is_theirs(origin, passes):
-                raise PassError(self.name, message) from None
-            raise PassCrashed(self.name, message) from None
-        except ChildDied as error:
-            if passes != _without(passes) and not self._is_theirs(origin, passes):
-                message = f"XLA cannot take the module, with or without the pass: {error.message}"
-                raise PassError(self.name, message) from None
-            raise PassCrashed(self.name, error.message, error.log) from None
+        except (XlaRefused, ChildDied) as error:
+            raise self.failure(error, origin, passes) from None
         return restored(import_proto(proto), module, origin), changed
+
+    def failure(
+        self, error: XlaRefused | ChildDied, origin: Wrapped, passes: Passes
+    ) -> PassError | PassCrashed:
+        """Whose fault it is that XLA did not get through with `passes`: a refusal, or a crash of this pass."""
+        if isinstance(error, XlaRefused):
+            message = origin.readable(error.message)
+            refused = error.in_import or not message.startswith(_FAULTS) or self._is_refusal(message)
+            if refused or not self._is_theirs(origin, passes):
+                return PassError(self.name, message)
+            return PassCrashed(self.name, message)
+        if passes != _without(passes) and not self._is_theirs(origin, passes):
+            message = f"XLA cannot take the module, with or without the pass: {error.message}"
+            return PassError(self.name, message)
+        return PassCrashed(self.name, error.message, error.log)
+
+    def _is_refusal(self, message: str) -> bool:
+        """Whether the pass says, with the status of a fault, that the program is not for it."""
+        known = [known_passes().get(name) for name in self.xla_name.split(AND)]
+        return any(one is not None and one.refuses and one.refuses in message for one in known)
 
     def _is_theirs(self, origin: Wrapped, passes: Passes) -> bool:
         """Whether a failure is that of `passes`: XLA takes the module without them."""
@@ -129,6 +145,23 @@ class XlaPass(Pass):
         return True
 
 
+@dataclass(frozen=True)
+class XlaExecution(XlaPass):
+    """XLA CPU as a whole: the program is compiled and executed, and its values are judged. Comes last."""
+
+    known_crashes: bool = False
+    """Whether it is also given what is known to end the compiler, which is skipped otherwise."""
+
+    name: ClassVar[str] = f"{PREFIX}{CPU}"
+    promise: ClassVar[Exactness] = Exactness.REASSOCIATES
+    xla_name: ClassVar[str] = CPU
+    rules: ClassVar[tuple[str, ...]] = ()
+
+    def run(self, module: HloModule, trace: Trace) -> bool:
+        """Leaves the module as it is: there is no program behind it, only values, which the judge asks for."""
+        return False
+
+
 def _without(passes: Passes) -> Passes:
     """What is left of `passes` on the way there and back."""
     return (INLINER,) if passes and INLINER in passes else ()
@@ -140,19 +173,33 @@ def _calls(module: HloModule) -> int:
     return sum(inst.opcode is Opcode.CALL for computation in reached for inst in computation.instructions)
 
 
-def _refuse_what_cannot_go(name: str, module: HloModule) -> None:
-    """Foreign custom-calls, and sizes set without flagging the dimension: StableHLO flags it whatever we say."""
+def refuse_what_cannot_go(name: str, module: HloModule) -> None:
+    """Foreign custom-calls, and what StableHLO, by way of which a module goes to XLA, cannot say.
+
+    It flags a dimension whose size is set whatever we say, has no mulhi, and its random bits are unsigned. Raises
+    PassError in the name of the pass `name`.
+    """
     for computation in module.computations:
         for inst in computation.instructions:
             if inst.opcode is Opcode.SET_DIMENSION_SIZE and inst.shape.is_static:
                 raise PassError(name, f"{inst.name} sets a size without flagging the dimension")
+            if inst.opcode is Opcode.MULHI:
+                raise PassError(name, f"{inst.name}: StableHLO has no mulhi")
+            if inst.opcode is Opcode.RNG_BIT_GENERATOR and _gives_signed(inst.shape):
+                raise PassError(name, f"{inst.name}: StableHLO has no signed random bits")
             if inst.opcode is Opcode.CUSTOM_CALL and inst.custom_call_target not in ALLOWED_CALLS:
                 raise PassError(name, f"{inst.name} calls {inst.custom_call_target}")
+
+
+def _gives_signed(shape: Shape) -> bool:
+    return any(isinstance(leaf, ArrayShape) and leaf.element_type.is_signed for _, leaf in leaves(shape))
 
 
 @cache
 def xla_pass(xla_name: str) -> type[XlaPass]:
     """The class of `xla:NAME`. Always the same for one name, so that equal passes compare equal."""
+    if xla_name == CPU:
+        return XlaExecution
     parts = [known_passes().get(part) for part in xla_name.split(AND)]
     exact = all(part is not None and part.promise is Exactness.BITWISE for part in parts)
     does = parts[0].does if len(parts) == 1 and parts[0] else SPECIAL.get(xla_name, f"XLA's {xla_name}.")
@@ -162,6 +209,7 @@ def xla_pass(xla_name: str) -> type[XlaPass]:
         "name": f"{PREFIX}{written(xla_name)}",
         "promise": Exactness.BITWISE if exact else Exactness.REASSOCIATES,
         "xla_name": xla_name,
+        "is_whole_pipeline": xla_name == PIPELINE,
     }
     return type(f"XlaPass({xla_name})", (XlaPass,), namespace)
 
@@ -180,29 +228,6 @@ def named_xla_pass(text: str) -> type[XlaPass]:
     if AND in text and (special := SPECIAL.keys() & text.split(AND)):
         raise InvalidInput(f"{PREFIX}{text}: {min(special)} cannot be joined with others")
     return xla_pass(text)
-
-
-def pipeline_stages(module: HloModule, *, timeout: int = 30) -> list[tuple[str, HloModule]]:
-    """What `xla:pipeline` makes of `module`, step by step: after "import", after each pass that changed anything.
-
-    The last is what `xla:pipeline` gives. Raises as `XlaPass.run` does; `module` is left alone.
-    """
-    origin = wrapped(module, wrap=False, guard_calls=False)
-    name = f"{PREFIX}{PIPELINE}"
-    _refuse_what_cannot_go(name, module)
-    xla = warm_process()
-    try:
-        stages = xla.stages(origin.proto, None, timeout)
-    except XlaRefused as error:
-        raise PassError(name, origin.readable(error.message)) from None
-    except ChildDied as error:
-        raise PassCrashed(name, error.message, error.log) from None
-    # XLA also says when a pipeline inside the pipeline ended, which is no step of its own.
-    return [
-        (step, restored(import_proto(proto), module, origin))
-        for step, proto in stages
-        if step in xla.passes or step == IMPORT
-    ]
 
 
 def sweep_passes() -> tuple[str, ...]:

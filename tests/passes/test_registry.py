@@ -9,20 +9,35 @@ from hypothesis import strategies as st
 
 import passes
 from hlo import HloModule, InvalidInput
-from passes import DEFAULT_PIPELINE, PASSES, Pass, Pipeline, Trace, parse_pipeline, registry
+from passes import (
+    DEFAULT_PIPELINE,
+    PASSES,
+    PIPELINES,
+    Pass,
+    Pipeline,
+    Trace,
+    named_passes,
+    parse_pipeline,
+    registry,
+)
 from passes.stock import STOCK_PASSES, CallInliner, ConstantFolding, Dce
 
 STOCK = Path(passes.__file__).parent / "stock"
 
 
+ANALYSES = {"dynamic_dimension_inference"}
+"""Rooms beside the passes: what several of them ask."""
+CHANGES_NOTHING = {"tensorizer-guard"}
+
+
 def test_every_stock_module_is_one_registered_pass() -> None:
-    modules = {path.stem for path in STOCK.glob("*.py")} - {"__init__"}
+    modules = {path.stem for path in STOCK.iterdir()} - {"__init__", "__pycache__"} - ANALYSES
     assert modules == {cls.name.replace("-", "_") for cls in STOCK_PASSES}
 
 
 @pytest.mark.parametrize("cls", PASSES.values(), ids=PASSES)
 def test_every_pass_says_what_it_is(cls: type[Pass]) -> None:
-    assert cls.rules
+    assert bool(cls.rules) is (cls.name not in CHANGES_NOTHING)
     assert len(set(cls.rules)) == len(cls.rules)
     assert cls.description().endswith(".")
     options = {field.name: type(field.default) for field in fields(cls)}
@@ -38,6 +53,34 @@ def test_two_passes_cannot_share_a_name() -> None:
 
 def test_the_default_pipeline_exists() -> None:
     assert str(parse_pipeline(DEFAULT_PIPELINE)) == DEFAULT_PIPELINE
+
+
+def test_a_named_pipeline_stands_for_its_passes_and_its_prefixes_for_the_first_of_them() -> None:
+    for name, text in PIPELINES.items():
+        whole = parse_pipeline(name)
+        assert str(whole) == text
+        for count in range(1, len(whole.passes) + 1):
+            assert parse_pipeline(f" {name}:{count} ").passes == whole.passes[:count]
+            assert named_passes(name, str(count)) == whole.passes[:count]
+
+
+def test_a_named_pipeline_stands_among_passes() -> None:
+    text = "dce,neuron:2,constant-folding{fold_while=true},neuron"
+    assert str(parse_pipeline(text)) == (
+        "dce,while-loop-unroller,neuron-dus-ds-index-simplifier,constant-folding{fold_while=true},"
+        + PIPELINES["neuron"]
+    )
+
+
+def test_the_neuron_pipeline_ends_where_the_slices_are_static_and_the_concatenates_formed() -> None:
+    assert [pass_.name for pass_ in parse_pipeline("neuron").passes] == [
+        "while-loop-unroller",
+        "neuron-dus-ds-index-simplifier",
+        "dynamic-slice-mover",
+        "neuron-repeated-dus-to-concat",
+        "tuple-simplifier",
+        "dce",
+    ]
 
 
 def values(default: object) -> st.SearchStrategy[object]:
@@ -119,6 +162,11 @@ def test_white_space_is_free() -> None:
             "constant-folding{max_elements=1",
             "pipeline 'constant-folding{max_elements=1': ',' expected at character 32, not 'the end'",
         ),
+        ("neuron:7", "pipeline neuron:7: neuron has 6 passes; say neuron:1 to neuron:6"),
+        ("dce,neuron:0", "pipeline neuron:0: neuron has 6 passes; say neuron:1 to neuron:6"),
+        ("neuron:", "pipeline neuron:: neuron has 6 passes; say neuron:1 to neuron:6"),
+        ("neuron{inline=true}", "pipeline 'neuron{inline=true}': ',' expected at character 7, not '{'"),
+        ("neurone", "unknown pass 'neurone'; did you mean neuron?"),
         ("labelled{label=}", 'pass labelled: option label is text; write "" for the empty text'),
         (r'labelled{label="\q"}', r'pass labelled: option label: "\q" is not quoted as in JSON (Invalid \escape)'),
     ],

@@ -1,7 +1,10 @@
 """A program, and passes of a user's, for tests to name as `py:tests.passes.external.programs:…`."""
 
+from dataclasses import dataclass
+from typing import ClassVar
+
 from hlo import HloModule, Opcode
-from passes import PassError
+from passes import Exactness, Pass, PassError, Trace
 
 ADD = """HloModule m
 ENTRY e {
@@ -71,3 +74,21 @@ def babble(_argument: object) -> str:
 def garble(_data: bytes) -> bytes:
     """Answer bytes that are no module."""
     return b"\xff\xff"
+
+
+@dataclass(frozen=True)
+class DropCopies(Pass):
+    """A pass of somebody else's, written as ours are."""
+
+    drop: bool = True
+
+    name: ClassVar[str] = "drop-copies"
+    promise: ClassVar[Exactness] = Exactness.BITWISE
+    rules: ClassVar[tuple[str, ...]] = ("copy",)
+    guards: ClassVar[tuple[str, ...]] = ("drop",)
+
+    def run(self, module: HloModule, trace: Trace) -> bool:
+        for inst in module.entry_computation.instructions:
+            if inst.opcode is Opcode.ADD and not self.drop:
+                trace.decline("drop")
+        return False

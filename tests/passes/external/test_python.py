@@ -111,3 +111,16 @@ def test_a_callable_that_is_not_there_is_refused_in_one_line(text: str, message:
     with pytest.raises(InvalidInput) as caught:
         parse_pipeline(text, allow_code=True)
     assert str(caught.value) == message
+
+
+def test_a_pass_class_keeps_its_options_and_rules() -> None:
+    off = pipeline("DropCopies", "{drop=false}")
+    assert str(off) == f"py:{HERE}:DropCopies{{drop=false}}"
+    assert parse_pipeline(str(off), allow_code=True) == off
+    (pass_,) = off.passes
+    assert (pass_.promise, pass_.guards) == (Exactness.BITWISE, ("drop",))
+    trace = Trace()
+    assert pass_.run(read_text(ADD), trace) is False
+    assert trace.declined == {"drop": 1}
+    with pytest.raises(InvalidInput, match="drop"):
+        pipeline("DropCopies", "{dorp=false}")

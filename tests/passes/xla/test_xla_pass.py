@@ -136,12 +136,13 @@ def test_xla_pipeline_is_its_stages() -> None:
     before = structure(module)
     stages = pipeline_stages(module)
     assert structure(module) == before
-    assert stages[0][0] == "import"
-    assert {name for name, _ in stages[1:]} <= set(available_xla_passes())
+    assert stages[0].name == "import"
+    assert {stage.name for stage in stages[1:]} <= set(available_xla_passes())
+    assert {stage.pipeline for stage in stages} >= {"", "HLO passes through layout assignment"}
     assert len(stages) > 2
     module.clone()
     assert xla_pass("pipeline")().run(module, Trace())
-    assert structure(module, names=False) == structure(stages[-1][1], names=False)
+    assert structure(module, names=False) == structure(stages[-1].module, names=False)
 
 
 def test_a_module_that_xla_refuses_is_refused_with_its_words() -> None:
@@ -160,6 +161,22 @@ def test_a_custom_call_of_others_never_reaches_xla(odd_child: Path) -> None:
     text = 'HloModule m\nENTRY e {\n  ROOT c = s32[] custom-call(), custom_call_target="launch"\n}\n'
     with pytest.raises(PassError, match="xla:dce: c calls launch"):
         xla_pass("dce")().run(read_text(text), Trace())
+    assert not odd_child.exists()  # it would have been started
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        ("x = s32[] parameter(0)\n ROOT r = s32[] mulhi(x, x)", "r: StableHLO has no mulhi"),
+        (
+            "x = u64[2] parameter(0)\n ROOT r = (u64[2], s16[3]) rng-bit-generator(x), algorithm=rng_default",
+            "r: StableHLO has no signed random bits",
+        ),
+    ],
+)
+def test_what_stablehlo_cannot_say_never_reaches_xla(odd_child: Path, body: str, message: str) -> None:
+    with pytest.raises(PassError, match=message):
+        xla_pass("dce")().run(read_text(f"HloModule m\nENTRY e {{\n {body}\n}}\n"), Trace())
     assert not odd_child.exists()  # it would have been started
 
 
@@ -249,12 +266,12 @@ def test_large_unsigned_starts_are_taken_for_negative_on_the_way_to_xla(
     text = f"HloModule m\nENTRY e {{\n  x = f32[8] parameter(0)\n  i = {start}\n"
     text += "  ROOT d = f32[3] dynamic-slice(x, i), dynamic_slice_sizes={3}\n}\n"
     inputs = [(np.arange(8, dtype=np.float32),)]
-    for name in ("import", "pipeline"):
+    for name, blamed in (("import", "xla:import"), ("pipeline", "xla:pipeline (import)")):
         verdict = judge(read_text(text), parse_pipeline(f"xla:{name}"), inputs, {}).verdict
         if not jaxlib_version.startswith(("0.10.", "0.12.0.1")):
             pytest.skip("nobody looked at this jaxlib yet")
         assert isinstance(verdict, Disagree)
-        assert verdict.finding.message == f"xla:{name}: result[0] is f32 0.0, not f32 5.0; 3 of 3 differ"
+        assert verdict.finding.message == f"{blamed}: result[0] is f32 0.0, not f32 5.0; 3 of 3 differ"
     every = parse_pipeline("xla:passes,xla:algsimp,xla:constant_folding")
     assert judge(read_text(text), every, inputs, {}).verdict == Agree()
 
