@@ -19,12 +19,15 @@ class SkipReason(Enum):
     FOREIGN_CUSTOM_CALL = "foreign custom-call"
     REFUSED = "refused by the pass with a documented message"
     ENGINES_DISAGREE = "engines disagree about the original"
+    UNDEFINED_SIZES = "sizes that leave the original without meaning"
+    SIZE_OUT_OF_BOUNDS = "a size beyond its bound"
 
 
 class Kind(Enum):
     """In which way a program departed; part of a finding's identity, so that reducing keeps the failure."""
 
     VALUE = "value"  # another value in the result
+    SIZE = "size"  # a dynamic array of the result has another size
     RESULT_SHAPE = "result shape"  # the entry's parameters or result type changed
     INVALID = "invalid module"  # the verifier complains
     CHANGED_FLAG = "changed flag"  # `changed` differs from what happened
@@ -36,6 +39,7 @@ class Kind(Enum):
     NONDETERMINISTIC = "nondeterministic"  # same input, another output text
     CRASH = "crash"  # the pass raised something undocumented
     EVALUATION = "evaluation"  # the result cannot be evaluated although the original can
+    ENGINES = "engines"  # no pass: engines see the original differently
 
 
 @dataclass(frozen=True)

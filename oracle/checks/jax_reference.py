@@ -14,17 +14,20 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from hlo import HloModule, UnsupportedOpcode, Value
-from hlo.evaluator import EvaluationLimit, evaluate
-from oracle.agreement import first_disagreement
+from hlo.evaluator import EvaluationLimit
 from oracle.checks.base import PassRun
-from oracle.checks.values import InputSets, Values, described
+from oracle.checks.values import Values, described
 from oracle.compare import Tolerance, compare
 from oracle.engines import Engine, NumpyEvaluator, Ran
-from oracle.reference import Reference, run_jax
+from oracle.original import Original
+from oracle.precision import is_rounding
+from oracle.reference import run_jax
+from oracle.running import Runner, evaluated, static_program
 from oracle.stopwatch import Stopwatch
 from oracle.tolerance import tolerance_of
 from oracle.verdict import Agree, Disagree, Finding, Kind, Mismatch, Skip, SkipReason, Verdict
 from oracle.vote import vote
+from passes import Exactness
 
 CHECK = "jax"
 
@@ -33,33 +36,36 @@ _LEFT, _RIGHT = "jax, original", "evaluator, result"
 
 
 def meets_jax(
-    module: HloModule,
-    inputs: InputSets,
+    original: Original,
     values: Values,
     runs: Sequence[PassRun],
     watch: Stopwatch,
     engines: Sequence[Engine] = (),
 ) -> tuple[Verdict, list[str]]:
-    """JAX on `module` against what the evaluator gave after the last pass; and remarks.
+    """JAX on the original against what the evaluator gave after the last pass; and remarks.
 
     Where the two disagree, `engines` vote, and the verdict lists the groups. Raises UnsupportedOpcode (or a kind
     of it) and EvaluationLimit from JAX's side.
     """
-    reference = Reference(module)
     remarks: list[str] = []
-    for number, one_set in enumerate(inputs):
+    for number, one_set in enumerate(original.inputs):
+        module = original.program(number)
         with watch.measure("jax"):
-            expected = reference(one_set)
+            expected = original.expected(number)
         with watch.measure("compare"):
             found = _difference(module, expected, values.current[number])
             if found is None:
                 continue
             if _difference(module, expected, values.original[number]) is None:
-                finding = _finding(module, expected, values, runs, number, one_set, found)
+                run = _first_apart(module, expected, values, runs, number)
+                if _was_rounding(run, values, number, one_set):
+                    remarks.append(f"{run.pass_.name} moved a result by rounding: {described(found)}")
+                    continue
+                finding = run.finding(CHECK, Kind.VALUE, described(found), inputs=one_set, mismatch=found)
                 with watch.measure("vote"):
-                    return Disagree(_with(finding, *_votes(module, finding, engines))), remarks
+                    return Disagree(with_votes(finding, module, engines)), remarks
         with watch.measure("jax"):
-            where = first_disagreement(module, one_set)
+            where = original.seen_differently(number)
         if where is not None:
             with watch.measure("vote"):
                 said = "; ".join(
@@ -76,11 +82,18 @@ def second_opinion(finding: Finding, module: HloModule, engines: Sequence[Engine
     """What becomes of a finding about values once JAX has seen the original, and `engines` have voted on it."""
     if finding.mismatch is None or finding.after is None:
         return Disagree(finding)
-    votes = _votes(module, finding, engines)
+    module = static_program(module, finding.inputs)
     verdict = _confirmed_by_jax(finding, module)
     if isinstance(verdict, Disagree):
-        return Disagree(_with(verdict.finding, *votes))
-    return replace(verdict, detail="; ".join((verdict.detail, *votes)))
+        return Disagree(with_votes(verdict.finding, module, engines))
+    return replace(verdict, detail="; ".join((verdict.detail, *_votes(module, finding, engines))))
+
+
+def with_votes(finding: Finding, module: HloModule, engines: Sequence[Engine]) -> Finding:
+    """`finding` with what `engines` make of the original `module`, where it is one about values of a result."""
+    if finding.mismatch is None or finding.after is None:
+        return finding
+    return _with(finding, *_votes(module, finding, engines))
 
 
 def _confirmed_by_jax(finding: Finding, module: HloModule) -> Disagree | Skip:
@@ -89,8 +102,9 @@ def _confirmed_by_jax(finding: Finding, module: HloModule) -> Disagree | Skip:
         expected = run_jax(module, finding.inputs)
     except (UnsupportedOpcode, EvaluationLimit) as error:
         return Disagree(_with(finding, f"unconfirmed: JAX cannot run the original ({error})"))
-    against_original = _difference(module, expected, evaluate(module, finding.inputs))
-    against_result = _difference(module, expected, evaluate(finding.after, finding.inputs))
+    against_original = _difference(module, expected, evaluated(module, finding.inputs))
+    after = [_difference(module, expected, value) for value in Runner(finding.after).readings(finding.inputs)]
+    against_result = next((found for found in after if found), None)
     if against_original is None:
         near = " (and within rounding the result, too)" if against_result is None else ""
         return Disagree(_with(finding, f"confirmed: JAX on the original agrees with the evaluator{near}"))
@@ -108,19 +122,20 @@ def _difference(module: HloModule, expected: Value, actual: Value) -> Mismatch |
     return compare(expected, actual, tolerance=tolerance_of(module), left=_LEFT, right=_RIGHT)
 
 
-def _finding(
-    module: HloModule,
-    expected: Value,
-    values: Values,
-    runs: Sequence[PassRun],
-    number: int,
-    inputs: tuple[Value, ...],
-    mismatch: Mismatch,
-) -> Finding:
-    """Of the first pass after which the evaluator no longer agrees with JAX."""
+def _first_apart(
+    module: HloModule, expected: Value, values: Values, runs: Sequence[PassRun], number: int
+) -> PassRun:
+    """The first pass after which the evaluator no longer agrees with JAX."""
     stages = (stage[number] for stage in values.stages)
-    run = next(r for r, stage in zip(runs, stages, strict=True) if _difference(module, expected, stage))
-    return run.finding(CHECK, Kind.VALUE, described(mismatch), inputs=inputs, mismatch=mismatch)
+    return next(r for r, stage in zip(runs, stages, strict=True) if _difference(module, expected, stage))
+
+
+def _was_rounding(run: PassRun, values: Values, number: int, inputs: tuple[Value, ...]) -> bool:
+    if run.pass_.promise is Exactness.BITWISE:
+        return False
+    place = values.stages[run.index][number]
+    before = values.stages[run.index - 1][number] if run.index else values.original[number]
+    return is_rounding(run.pass_, run.before, run.after, inputs, before, place)
 
 
 def _votes(module: HloModule, finding: Finding, engines: Sequence[Engine]) -> tuple[str, ...]:

@@ -83,25 +83,46 @@ class InChild:
 
     def run(self, module: HloModule, inputs: Sequence[Value]) -> Outcome:
         """See `Engine`."""
+        return self.run_sets(module, [inputs])[0]
+
+    def run_sets(self, module: HloModule, input_sets: Sequence[Sequence[Value]]) -> list[Outcome]:
+        """The outcome for each input set, compiled once; one outcome that is no value stands for all."""
         try:
             plain = without_identities(module)
             refuse_foreign(plain)
-            plain = self.prepared(plain, inputs)
+            for inputs in input_sets:
+                plain = self.prepared(plain, inputs)
         except NotForEngines as error:
-            return Unsupported(str(error))
-        described, data = pack_arrays(array for value in inputs for array in _arrays(value))
+            return [Unsupported(str(error))] * len(input_sets)
+        packed = [pack_arrays(array for value in inputs for array in _arrays(value)) for inputs in input_sets]
         proto = export_proto(plain)
-        head = {"proto": len(proto), "arrays": [described], "options": self._options}
+        head = {
+            "proto": len(proto),
+            "arrays": [described for described, _ in packed],
+            "options": self._options,
+        }
+        body = b"".join((proto, *(data for _, data in packed)))
+        answer = self._asked(head, body)
+        if not isinstance(answer, tuple):
+            return [answer] * len(input_sets)
+        described, data = answer
+        arrays = iter(unpack_arrays([array for one_set in described for array in one_set], data))
+        shape = module.entry_computation.root.shape
+        return [Ran(_rebuilt(shape, arrays)) for _ in input_sets]
+
+    def _asked(
+        self, head: dict[str, Any], body: bytes
+    ) -> tuple[list[list[dict[str, Any]]], bytes] | Unsupported | Crashed | TimedOut:
+        """What the child answers: the descriptions of the results of each set, and their bytes."""
         try:
-            answer, body = self._child.get().ask(head, proto + data, self._time_limit)
+            answer, data = self._child.get().ask(head, body, self._time_limit)
         except ChildHung as error:
             return TimedOut(error.message)
         except ChildDied as error:
             return Crashed(f"{error.message}; {_last_words(error.log)}")
         if "unsupported" in answer:
             return Unsupported(answer["unsupported"])
-        arrays = iter(unpack_arrays(answer["arrays"][0], body))
-        return Ran(_rebuilt(module.entry_computation.root.shape, arrays))
+        return answer["arrays"], data
 
     def prepared(self, module: HloModule, inputs: Sequence[Value]) -> HloModule:
         """`module` as the engine takes it. Raises NotForEngines for what it is known to get wrong or to die of."""

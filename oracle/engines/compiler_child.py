@@ -12,7 +12,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from hlo.isolation.programs import Array, feature, serve_programs
+from hlo.isolation.programs import Array, Refused, feature, serve_programs
 
 
 class Compiler:
@@ -46,9 +46,17 @@ class Compiler:
         if known != proto:
             chosen = self._options()
             chosen.env_option_overrides = list(options.items())
-            executable = self._device.client.compile_and_load(self._convert(proto), self._devices, chosen)
+            executable = self._device.client.compile_and_load(self._stablehlo(proto), self._devices, chosen)
             self._compiled[key] = proto, executable
         return executable
+
+    def _stablehlo(self, proto: bytes) -> bytes:
+        """What goes into the compiler. Raises Refused for what has no word there: no fault of the compiler's."""
+        try:
+            return self._convert(proto)
+        except (RuntimeError, ValueError) as error:
+            line = str(error).strip().partition("\n")[0]
+            raise Refused(f"not to be said in StableHLO: {line}") from None
 
 
 if __name__ == "__main__":

@@ -56,7 +56,7 @@ class Interpreter:
         self, proto: bytes, sets: Sequence[Sequence[Array]], _options: dict[str, Any]
     ) -> list[list[Array]]:
         with self._context, self._ir.Location.unknown():
-            module = self._ir.Module.parse(self._convert(proto))
+            module = self._parsed(proto)
             if self._offences(module):
                 self._translate(module)
                 if offences := self._offences(module):
@@ -65,6 +65,13 @@ class Interpreter:
             rebuild = self._plain_results(main)
             types = main.type.inputs
             return [rebuild(self._eval(module, self._attributes(arrays, types))) for arrays in sets]
+
+    def _parsed(self, proto: bytes) -> Any:
+        """The program in StableHLO. Raises Refused for one that has no words for it."""
+        try:
+            return self._ir.Module.parse(self._convert(proto))
+        except self._ir.MLIRError as error:
+            raise Refused(_complaint(error)) from None
 
     def _main(self, module: Any) -> Any:
         return next(op for op in module.body.operations if op.attributes["sym_name"].value == "main")
@@ -94,15 +101,23 @@ class Interpreter:
         return found
 
     def _translate(self, module: Any) -> None:
-        """Say in StableHLO what it has other words for: by CHLO's expansions, and `dot` as `dot_general`."""
+        """Say in StableHLO what it has other words for: by CHLO's expansions, and `dot` as `dot_general`.
+
+        A `map` becomes the operations that it applies to each element.
+        """
         foreign: list[Any] = []
+        maps: list[Any] = []
 
         def look(op: Any) -> Any:
             if op.operation.name.startswith("mhlo."):
                 foreign.append(op.operation)
+            elif op.operation.name == "stablehlo.map":
+                maps.append(op.operation)
             return self._ir.WalkResult.ADVANCE
 
         module.operation.walk(look)
+        for op in maps:
+            self._spread_map(op)
         for op in foreign:
             name = op.name.removeprefix("mhlo.")
             if name in _EXPANDED and _is_largest(op):
@@ -114,14 +129,45 @@ class Interpreter:
                     ip=self._ir.InsertionPoint(op),
                 )
                 replacements = list(new.results)
-            elif name in ("copy", "domain"):
-                replacements = list(op.operands)
+            elif name in ("copy", "domain", "add_dependency"):
+                replacements = list(op.operands)[:1]
             else:
                 continue
             for old, replacement in zip(op.results, replacements, strict=True):
                 old.replace_all_uses_with(replacement)
             op.erase()
-        self._passes.parse(_EXPANSIONS).run(module.operation)
+        try:
+            self._passes.parse(_EXPANSIONS).run(module.operation)
+        except self._ir.MLIRError as error:  # it complains of what it does not know
+            raise Refused(_complaint(error)) from None
+
+    def _spread_map(self, op: Any) -> None:
+        """Put what `op` applies to scalars in its place, applied to its whole operands.
+
+        Where that is not elementwise, the types will not fit, and the operation is refused.
+        """
+        ir = self._ir
+        shape = list(op.results[0].type.shape)
+        (block,) = op.regions[0].blocks
+        values: dict[Any, Any] = dict(zip(block.arguments, op.operands, strict=True))
+        with ir.InsertionPoint(op):
+            for inner in block.operations:
+                inner = inner.operation
+                if inner.name == "stablehlo.return":
+                    op.results[0].replace_all_uses_with(values[inner.operands[0]])
+                    continue
+                if len(inner.regions):
+                    return  # stays a map, which is refused
+                wide = [ir.RankedTensorType.get(shape, result.type.element_type) for result in inner.results]
+                if inner.name == "stablehlo.constant":
+                    scalar = inner.clone()
+                    made = [self._stablehlo.broadcast_in_dim(wide[0], scalar.results[0], [])]
+                else:
+                    attributes = {name: inner.attributes[name] for name in inner.attributes}
+                    operands = [values[operand] for operand in inner.operands]
+                    made = ir.Operation.create(inner.name, wide, operands, attributes).results
+                values.update(zip(inner.results, made, strict=True))
+        op.erase()
 
     def _plain_results(self, main: Any) -> Callable[[Sequence[Any]], list[Array]]:
         """Make `main` return what Python can read, and give the way back.
@@ -182,6 +228,12 @@ class Interpreter:
                 _INTEGERS[name]
             )
         return [value], lambda rest: np.array(next(rest))
+
+
+def _complaint(error: Any) -> str:
+    """What MLIR says first."""
+    diagnostics = error.error_diagnostics
+    return (diagnostics[0].message if diagnostics else str(error)).strip().partition("\n")[0]
 
 
 def _is_largest(op: Any) -> bool:

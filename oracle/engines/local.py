@@ -9,6 +9,7 @@ from hlo.evaluator import EvaluationLimit, Limits, evaluate
 from oracle.engine import Crashed, Lineage, Outcome, Ran, Unsupported
 from oracle.engines.plain import NotForEngines, without_identities
 from oracle.reference import run_jax
+from oracle.running import UNABLE, static_program
 
 
 class NumpyEvaluator:
@@ -23,8 +24,9 @@ class NumpyEvaluator:
     def run(self, module: HloModule, inputs: Sequence[Value]) -> Outcome:
         """See `Engine`."""
         try:
-            return Ran(evaluate(without_identities(module), inputs, limits=self._limits))
-        except (NotForEngines, UnsupportedOpcode, EvaluationLimit) as error:
+            static = without_identities(static_program(module, inputs))
+            return Ran(evaluate(static, inputs, limits=self._limits))
+        except (NotForEngines, *UNABLE) as error:
             return Unsupported(str(error))
 
 

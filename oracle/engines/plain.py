@@ -7,11 +7,8 @@ of the Neuron passes, sharding annotations) are taken out; any other makes the p
 from __future__ import annotations
 
 from hlo import ArrayShape, HloModule, Opcode, leaves
-from hlo.evaluator import BOUNDARY_MARKERS
+from hlo.evaluator import is_identity
 from hlo.verify import verify
-
-IDENTITIES = BOUNDARY_MARKERS | {"Sharding", "xla.sdy.FuncResultSharding"}
-"""Custom-calls of one operand that give it back."""
 
 
 class NotForEngines(Exception):
@@ -22,7 +19,7 @@ def without_identities(module: HloModule) -> HloModule:
     """`module`, or a copy without the custom-calls that do nothing. Raises NotForEngines where there are others."""
     calls = [i for c in module.computations for i in c.instructions if i.opcode is Opcode.CUSTOM_CALL]
     for call in calls:
-        if call.custom_call_target not in IDENTITIES or len(call.operands) != 1:
+        if not is_identity(call):
             raise NotForEngines(f"custom-call {call.custom_call_target}")
     if not calls:
         return module
@@ -56,3 +53,24 @@ def refuse_foreign(module: HloModule) -> None:
                 raise NotForEngines(f"{shape} as parameter or result")
     if violations := verify(module):
         raise NotForEngines(f"not valid HLO: {violations[0]}")
+
+
+def without_bitcasts(module: HloModule) -> HloModule:
+    """`module`, or a copy in which each bitcast of default layouts is a reshape or a bitcast-convert.
+
+    It means the same. A bitcast is a compiler's own word: XLA knows it only behind layout assignment.
+    """
+    bitcasts = [
+        i
+        for c in module.computations
+        for i in c.instructions
+        if i.opcode is Opcode.BITCAST and not (i.array_shape.layout or i.operand(0).array_shape.layout)
+    ]
+    if not bitcasts:
+        return module
+    copy, mapping = module.clone_with_mapping()
+    for twin in (mapping[bitcast] for bitcast in bitcasts):
+        same_type = twin.array_shape.element_type is twin.operand(0).array_shape.element_type
+        opcode = Opcode.RESHAPE if same_type else Opcode.BITCAST_CONVERT
+        twin.parent.replace_instruction(twin, twin.parent.add(opcode, twin.shape, twin.operands))
+    return copy
