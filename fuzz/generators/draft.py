@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
+
 from fuzz.generators.features import Feature
 from fuzz.generators.palette import Lane, array_shape, combining, filled
 from fuzz.generators.vocabulary import Source
@@ -26,13 +28,13 @@ class Draft:
         entry = self.module.add_computation("main")
         self.module.set_entry_computation(entry)
         self.entry = Builder(entry)
-        self.features: set[Feature] = set()
+        self.features: set[StrEnum] = set()
         self.outputs: list[HloInstruction] = []
         self._parameters: list[HloInstruction] = []
         self._spare_elements: dict[ArrayShape, tuple[HloInstruction, int]] = {}
         self._reducers: dict[tuple[Opcode, PrimitiveType], HloComputation] = {}
 
-    def note(self, *features: Feature) -> None:
+    def note(self, *features: StrEnum) -> None:
         """Say that the program has these features."""
         self.features.update(features)
 

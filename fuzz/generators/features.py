@@ -68,6 +68,12 @@ class Feature(StrEnum):
     SLICE_OF_SLICE = auto()
     UPDATE_WITH_SLICE = auto()
 
+    # chains that write a value piece by piece
+    TILING_UPDATES = auto()
+    TILING_DISTURBED = auto()  # … but for one piece, or with a reader on the way
+    TILING_IN_CALLS = auto()
+    TWO_TILINGS_IN_TURN = auto()
+
     # what else touches the tuple element that is sliced
     PASSED_THROUGH = auto()
     PASSED_UNREAD = auto()  # … and the caller goes on with its own value

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from enum import StrEnum
 from functools import partial
 from itertools import product
 from types import MappingProxyType
@@ -18,18 +19,19 @@ from fuzz.generators.plan import read_loop
 from fuzz.generators.profile import DEFAULT, Profile
 from fuzz.generators.straightline import write_extra
 from fuzz.generators.tape import Tape, tapes
+from fuzz.generators.tiling import read_tiling, tell, write_tiling
 from hlo import HloModule
 
 KILL_SWITCH = "NEURON_DISABLE_MOVEMENT_OF_SLICE_FROM_PARAM"
 
-_SWITCHES: tuple[Mapping[str, str], ...] = (
+SWITCHES: tuple[Mapping[str, str], ...] = (
     *(MappingProxyType({}),) * 6,
     MappingProxyType({KILL_SWITCH: "0"}),
     MappingProxyType({KILL_SWITCH: "1"}),
 )
-_SWITCH_FEATURES = {"0": Feature.KILL_SWITCH_OFF, "1": Feature.KILL_SWITCH_ON}
+SWITCH_FEATURES = {"0": Feature.KILL_SWITCH_OFF, "1": Feature.KILL_SWITCH_ON}
 # which environment, and whether a lone output is the root itself
-_ENDS = tuple(product(_SWITCHES, (True, False)))
+_ENDS = tuple(product(SWITCHES, (True, False)))
 _BYTE = tuple(range(256))
 
 
@@ -40,7 +42,7 @@ class Program:
     module: HloModule
     input_seed: int
     environment: Mapping[str, str]
-    features: frozenset[Feature]
+    features: frozenset[StrEnum]
 
 
 def programs(profile: Profile = DEFAULT) -> st.SearchStrategy[Program]:
@@ -67,12 +69,16 @@ def _assemble(profile: Profile, drawn: tuple[bytes, list[bytes]]) -> Program:
         budget = profile.later_budget
     for _ in range(profile.max_extras):
         write_extra(draft, header.choice(profile.extras), header)
+    tiling = read_tiling(header, lanes[0], profile.tilings)
+    written = write_tiling(draft, tiling) if tiling else []
     _finish(draft, array_root)
     if profile.decorations:
         decorate(draft, decoration)
+        if tiling:
+            tell(tiling, written)
     draft.note(*([Feature.TWO_LOOPS] if len(plans) > 1 else []))
     draft.note(*([Feature.TWO_LANES] if len({plan.lane for plan in plans}) > 1 else []))
-    draft.note(*(_SWITCH_FEATURES[value] for value in environment.values()))
+    draft.note(*(SWITCH_FEATURES[value] for value in environment.values()))
     return Program(draft.module, input_seed, environment, frozenset(draft.features))
 
 

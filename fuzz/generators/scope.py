@@ -6,18 +6,20 @@ value or as the place in a tuple where a get-tuple-element will find it when som
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
+from typing import Generic, TypeVar
 
 from fuzz.generators.draft import Draft
 from fuzz.generators.palette import Lane, filled
-from fuzz.generators.vocabulary import Role
 from hlo import HloInstruction, PrimitiveType
 from hlo.attributes import Ints
 from hlo.builder import Builder
 
+Role = TypeVar("Role", bound=Hashable)
 
-class Scope:
-    """The state of a loop inside one computation.
+
+class Scope(Generic[Role]):
+    """The state of a loop inside one computation. `Role` names what an element of it is for.
 
     `iteration` is what literals count with. `changed` are the roles that got another value here. `latest` is the
     array that the last step gave. `loose` are values that nothing has used yet: they must be returned.

@@ -5,8 +5,8 @@ bytes, and each byte is one decision: an index into options that stand simplest 
 byte by itself towards 0, so every decision shrinks by itself towards its first option. No byte's place on the
 tape depends on another byte's value: that would let one shrunk decision reshuffle all the later ones.
 
-All tapes have one length. Hypothesis makes new examples out of old ones by copying one draw over another of its
-kind; over a draw of another length the copy would not fit, and be replaced by zeros.
+All tapes of a strategy have one length. Hypothesis makes new examples out of old ones by copying one draw over
+another of its kind; over a draw of another length the copy would not fit, and be replaced by zeros.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from hypothesis import strategies as st
 
 T = TypeVar("T")
 
-TAPE_BYTES = 55  # what a loop takes, the longest recipe
+TAPE_BYTES = 55  # what an unrolled loop takes, the longest recipe
 
 
-def tapes() -> st.SearchStrategy[bytes]:
+def tapes(size: int = TAPE_BYTES) -> st.SearchStrategy[bytes]:
     """What a `Tape` reads."""
-    return st.binary(min_size=TAPE_BYTES, max_size=TAPE_BYTES)
+    return st.binary(min_size=size, max_size=size)
 
 
 class Tape:

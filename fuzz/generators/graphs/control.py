@@ -204,9 +204,11 @@ def _domain(graph: Graph, opcode: Opcode) -> None:
 
 
 def _rng_bit_generator(graph: Graph, opcode: Opcode) -> None:
-    state = graph.given(PrimitiveType.U64, (2,))
     algorithm = graph.choice(("rng_three_fry", "rng_philox", "rng_default"))
-    kind = graph.choice((PrimitiveType.U32, PrimitiveType.U64))
+    state = graph.given(
+        PrimitiveType.U64, graph.choice(((2,), *([] if algorithm == "rng_three_fry" else [(3,)])))
+    )
+    kind = graph.choice((PrimitiveType.U32, PrimitiveType.U64, PrimitiveType.U8, PrimitiveType.S16))
     bits = array_shape(kind, graph.choice([shape for shape in graph.shapes if 0 not in shape]))
     shape = TupleShape((state.array_shape, bits))
     graph.add(graph.builder.op(opcode, state, attributes=RandomAlgorithm(algorithm), shape=shape))

@@ -16,6 +16,7 @@ from fuzz.generators.graphs.palette import (
     SIGNED,
     SINGLE_OR_DOUBLE,
     STORED,
+    UNSIGNED,
 )
 from hlo import HloInstruction, Opcode, PrimitiveType
 
@@ -38,12 +39,14 @@ UNARY: Mapping[Opcode, Types] = {
     Opcode.COSH: _ANALYTIC,
     Opcode.ERF: FLOATS,
     Opcode.EXP: _ANALYTIC,
+    Opcode.EXP2: _ANALYTIC,
     Opcode.EXPM1: _ANALYTIC,
     Opcode.FLOOR: FLOATS,
     Opcode.IMAG: (*COMPLEX, *FLOATS),
     Opcode.IS_FINITE: FLOATS,
     Opcode.LOG: _ANALYTIC,
     Opcode.LOG1P: _ANALYTIC,
+    Opcode.LOG2: _ANALYTIC,
     Opcode.LOGISTIC: _ANALYTIC,
     Opcode.NEGATE: NUMBERS,
     Opcode.NOT: (*PRED, *INTEGERS),
@@ -182,6 +185,17 @@ def _reduce_precision(graph: Graph, _opcode: Opcode) -> None:
     graph.add(graph.builder.reduce_precision(x, exponent, mantissa))
 
 
+def _stochastic_convert(graph: Graph, _opcode: Opcode) -> None:
+    x = graph.array(FLOATS, exact=True)
+    shape = x.array_shape
+    bits = _BITS_OF[shape.element_type.bit_width]
+    random = graph.array((bits,), shape.dimensions)
+    to = shape.with_element_type(graph.choice(SIGNED))
+    graph.add(graph.builder.op(Opcode.STOCHASTIC_CONVERT, x, random, shape=to))
+
+
+_BITS_OF = {kind.bit_width: kind for kind in UNSIGNED}
+
 _MAPPED = (Opcode.ADD, Opcode.SUBTRACT, Opcode.MULTIPLY, Opcode.MAXIMUM, Opcode.MINIMUM)
 _MAPPED_PRED = (Opcode.OR, Opcode.AND, Opcode.XOR)
 
@@ -209,9 +223,8 @@ RULES: dict[Opcode, Rule] = {
     Opcode.BITCAST_CONVERT: _bitcast_convert,
     Opcode.COPY: _copy,
     Opcode.REDUCE_PRECISION: _reduce_precision,
+    Opcode.STOCHASTIC_CONVERT: _stochastic_convert,
     Opcode.MAP: _map,
 }
 
-GAPS: dict[Opcode, str] = {
-    Opcode.STOCHASTIC_CONVERT: "random rounding: neither evaluator nor reference has a definite value for it",
-}
+GAPS: dict[Opcode, str] = {}

@@ -1,4 +1,4 @@
-"""How is a reduction, a window or a sort drawn?"""
+"""How is a reduction, a window, a scan or a sort drawn?"""
 
 from __future__ import annotations
 
@@ -135,6 +135,32 @@ def _select_and_scatter(graph: Graph, _opcode: Opcode) -> None:
     graph.add(result, inexact=kind.is_float)
 
 
+def _scan(graph: Graph, _opcode: Opcode) -> None:
+    """A running combination of slices, given before or after each, and how many there were, now and then."""
+    x = graph.array(ORDINARY, where=has_rank(1, 3))
+    kind, dims = x.array_shape.element_type, x.array_shape.dimensions
+    dimension = graph.choice((0, len(dims) - 1))
+    slice_ = array_shape(kind, dims[:dimension] + dims[dimension + 1 :])
+    start = graph.array((kind,), slice_.dimensions)
+    opcodes = (Opcode.XOR, Opcode.OR) if kind in PRED else (Opcode.ADD, Opcode.SUBTRACT)
+    opcode = graph.choice(opcodes)
+    inner, (element, carry) = graph.inner("scanned", slice_, slice_)
+    combined = inner.builder.op(opcode, carry, element)
+    outputs = [graph.choice((combined, carry)), *([element] if graph.choice((False, True)) else [])]
+    inner.builder.computation.set_root(inner.builder.tuple_(*outputs, combined))
+    # what is called associative may be taken in any order, which shows in floats
+    associative = opcode is not Opcode.SUBTRACT and outputs[0] is combined and kind in (*INTEGERS, *PRED)
+    result = graph.builder.scan(
+        inner.builder.computation,
+        (x,),
+        (start,),
+        dimension,
+        is_reverse=graph.choice((False, True)),
+        is_associative=graph.choice((False, associative)),
+    )
+    graph.add(result, inexact=_rounds(opcode, kind))
+
+
 def _comparator(graph: Graph, kinds: list[PrimitiveType]) -> HloComputation:
     """By the first key only, in an order that has a place for NaNs."""
     parameters = [array_shape(kind, ()) for kind in kinds for _ in range(2)]
@@ -169,8 +195,7 @@ RULES: dict[Opcode, Rule] = {
     Opcode.SELECT_AND_SCATTER: _select_and_scatter,
     Opcode.SORT: _sort,
     Opcode.TOPK: _topk,
+    Opcode.SCAN: _scan,
 }
 
-GAPS: dict[Opcode, str] = {
-    Opcode.SCAN: "the IR does not model its attributes",
-}
+GAPS: dict[Opcode, str] = {}

@@ -15,7 +15,8 @@ from fuzz.generators.graphs import (
     shape,
 )
 from fuzz.generators.graphs.graph import Graph
-from hlo import SPECS, Family, Opcode, merged
+from hlo import NEWER, SPECS, Family, Opcode, merged
+from hlo.interchange import installed_opcodes
 
 _FAMILIES = (elementwise, shape, indexing, reduction, contraction, control, dynamic, linalg)
 _COLLECTIVE = "takes more than one device, or a partner outside of the module"
@@ -23,6 +24,9 @@ _COLLECTIVE = "takes more than one device, or a partner outside of the module"
 
 RULES: Mapping[Opcode, Callable[[Graph, Opcode], None]] = merged(*(f.RULES for f in _FAMILIES))
 """Each appends an operation to a graph, with the operands that it needs."""
+
+DRAWN = frozenset(RULES.keys() - (NEWER.keys() - set(installed_opcodes())))
+"""Those that the installed jaxlib can print."""
 
 GAPS: Mapping[Opcode, str] = merged(
     *(family.GAPS for family in _FAMILIES),

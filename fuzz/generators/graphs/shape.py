@@ -7,7 +7,7 @@ from collections.abc import Callable
 from itertools import permutations
 
 from fuzz.generators.graphs.graph import Graph
-from fuzz.generators.graphs.palette import MOST_ELEMENTS, NUMBERS, ORDINARY
+from fuzz.generators.graphs.palette import MOST_ELEMENTS, NUMBERS, ORDINARY, STORED
 from fuzz.generators.palette import array_shape
 from hlo import HloInstruction, Opcode
 from hlo.attributes import Ints
@@ -112,6 +112,13 @@ def _iota(graph: Graph, _opcode: Opcode) -> None:
     graph.add(graph.builder.iota(shape, graph.choice(range(len(dimensions)))))
 
 
+def _shuffle(graph: Graph, _opcode: Opcode) -> None:
+    x = graph.array((*ORDINARY, *STORED), where=has_rank(1, 3))
+    dimensions = graph.choice(((len(_dimensions(x)) - 1,), (0,), tuple(range(len(_dimensions(x))))))
+    shifts = [graph.choice((1, -1, 2, 0, 7)) for _ in dimensions]
+    graph.add(graph.builder.shuffle(x, dimensions, shifts))
+
+
 RULES: dict[Opcode, Rule] = {
     Opcode.BROADCAST: _broadcast,
     Opcode.RESHAPE: _reshape,
@@ -121,6 +128,7 @@ RULES: dict[Opcode, Rule] = {
     Opcode.CONCATENATE: _concatenate,
     Opcode.PAD: _pad,
     Opcode.IOTA: _iota,
+    Opcode.SHUFFLE: _shuffle,
 }
 
 GAPS: dict[Opcode, str] = {}

@@ -66,6 +66,10 @@ WITNESSES: Mapping[Feature, Callable[[HloInstruction], bool]] = {
     Feature.UPDATE_OF_SLICE: chain(Opcode.DYNAMIC_UPDATE_SLICE, Opcode.DYNAMIC_SLICE),
     Feature.SLICE_OF_UPDATE: chain(Opcode.DYNAMIC_SLICE, Opcode.DYNAMIC_UPDATE_SLICE),
     Feature.SLICE_OF_SLICE: chain(Opcode.DYNAMIC_SLICE, Opcode.DYNAMIC_SLICE),
+    Feature.TILING_UPDATES: lambda i: i.opcode is Opcode.DYNAMIC_UPDATE_SLICE,
+    Feature.TILING_DISTURBED: lambda i: i.opcode is Opcode.DYNAMIC_UPDATE_SLICE,
+    Feature.TILING_IN_CALLS: lambda i: i.opcode is Opcode.DYNAMIC_UPDATE_SLICE and not i.parent.is_entry,
+    Feature.TWO_TILINGS_IN_TURN: lambda i: i.opcode is Opcode.DYNAMIC_UPDATE_SLICE,
     Feature.PASSED_BY_SECOND_GTE: has_twin,
     Feature.INPUT_NOT_GTE: reads_through_something,
     Feature.PARAMETER_RETURNED: lambda i: (

@@ -79,8 +79,12 @@ def test_the_palette_is_small(drawn: list[Program]) -> None:
 
 def test_programs_are_neither_trivial_nor_large(drawn: list[Program]) -> None:
     sizes = sorted(program.module.instruction_count for program in drawn)
-    assert 30 < sizes[len(sizes) // 2] < 70
+    assert 30 < sizes[len(sizes) // 2] < 80
     assert sizes[-1] < 250
+
+
+def test_a_share_of_the_loops_is_long(drawn: list[Program]) -> None:
+    assert sum(Feature.LONG_LOOP in program.features for program in drawn) > 0.06 * len(drawn)
 
 
 @pytest.fixture(scope="module")
