@@ -7,14 +7,14 @@ import os
 import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from fuzz import commands
 from fuzz.campaign import Programs
 from fuzz.commands import Exit
 from fuzz.commands.common import find_user_modules
 from fuzz.commands.sweep import SWEEP
-from fuzz.report import complain
+from fuzz.report import complain, say
 from fuzz.settings import Settings
 from hlo import BridgeUnavailable, InvalidInput, UnsupportedOpcode
 from passes import DEFAULT_PIPELINE, Pipeline, parse_assignment, parse_pipeline
@@ -42,6 +42,9 @@ class _Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         raise InvalidInput(f"{message}; see {self.prog} --help")
+
+    def print_help(self, file: Any = None) -> None:
+        say(self.format_help().rstrip())
 
 
 def parser() -> argparse.ArgumentParser:
@@ -105,7 +108,9 @@ def _check_options(command: argparse.ArgumentParser) -> None:
 
 def _run_options(command: argparse.ArgumentParser) -> None:
     _add_recipe(
-        command, _typed_pipeline_or_sweep, "; xla:* is each of XLA's own that keeps the meaning, in turn"
+        command,
+        _typed_pipeline_or_sweep,
+        "; xla:* is each of XLA's own that keeps the meaning, alone, on every graph",
     )
     _add_json(command)
     size = command.add_mutually_exclusive_group()
@@ -119,7 +124,9 @@ def _run_options(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--programs",
         choices=[str(kind) for kind in Programs],
-        help="unrolled loops, graphs of all operations, or both (default: loops for the Neuron passes, else all)",
+        help="unrolled loops, rolled ones, graphs of all operations, or all of these (default: whiles for "
+        "pipelines with while-loop-unroller, loops for the Neuron passes without it, dynamic for those that make "
+        "arrays static, else all); wrong-counts: rolled loops that lie about their trips, for passes that count",
     )
     command.add_argument(
         "--out", type=Path, default=folder, metavar="DIR", help="for findings (default %(default)s)"

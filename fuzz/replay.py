@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from fuzz.case import Case, verdict_text
+from fuzz.case import verdict_text
 from fuzz.corpus import CorpusCase, load, naming
 from fuzz.isolate import ChildVerdict, judge_in_child, needs_child
+from fuzz.judging import judge_case
 from fuzz.report import verdict_line
-from oracle.judge import judge
 
 
 @dataclass(frozen=True)
@@ -41,10 +41,5 @@ def judge_again(entry: CorpusCase) -> ChildVerdict:
     """The verdict of a case now, judged in a child if it is known to take its process along."""
     if needs_child(entry.expect):
         return judge_in_child(entry)
-    return judge_here(entry.case)
-
-
-def judge_here(case: Case, *, use_jax: bool = True) -> ChildVerdict:
-    """The verdict of a case, judged in this process."""
-    judgement = judge(case.module, case.pipeline, case.inputs, case.environment, use_jax=use_jax)
-    return ChildVerdict(verdict_text(judgement.verdict), verdict_line(judgement.verdict))
+    verdict = judge_case(entry.case, entry.expect).verdict
+    return ChildVerdict(verdict_text(verdict), verdict_line(verdict))

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from fuzz.campaign.plan import Position
 
-_RECORD = struct.Struct("<qqqqd")
+_RECORD = struct.Struct("<qqqqqd")
 
 
 class Stage(IntEnum):
@@ -22,13 +22,16 @@ class Stage(IntEnum):
 
     STARTING = 0
     DRAWING = 1
-    JUDGING = 2
-    REPORTING = 3
+    PREPARING = 2  # what all pipelines share is worked out
+    JUDGING = 3
 
 
 @dataclass(frozen=True)
 class Entry:
-    """`position` is the graph that is drawn or judged since `since` (of `time.monotonic`); `done` were judged."""
+    """`position` is the graph that is drawn or judged since `since` (of `time.monotonic`); `done` were judged.
+
+    While it is judged, the position names the pipeline.
+    """
 
     stage: Stage
     position: Position
@@ -58,5 +61,5 @@ def read_journal(path: Path) -> Entry | None:
         return None
     if len(data) != _RECORD.size:
         return None  # just being made
-    stage, batch, number, done, since = _RECORD.unpack(data)
-    return Entry(Stage(stage), Position(batch, number), done, since)
+    stage, batch, number, pipeline, done, since = _RECORD.unpack(data)
+    return Entry(Stage(stage), Position(batch, number, pipeline), done, since)

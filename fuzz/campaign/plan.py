@@ -1,4 +1,4 @@
-"""Which graphs does a campaign look at, and who looks at which?
+"""Which graphs does a campaign look at, by which pipelines is each judged, and who looks at which?
 
 Graphs come in batches. A batch is drawn from the campaign's seed and its number alone, so that the same seed
 gives the same graphs however many workers share them, and any graph can be drawn again from its position.
@@ -29,15 +29,23 @@ class Programs(StrEnum):
     """Which kind of programs a campaign draws."""
 
     LOOPS = "loops"  # unrolled loops, where slice passes go wrong
+    WHILES = "whiles"  # loops that are not unrolled yet
     GRAPHS = "graphs"  # operations of all families
-    ALL = "all"
+    ALL = "all"  # of these
+    DYNAMIC = "dynamic"  # arrays whose sizes are known at run time only
+    WRONG_COUNTS = "wrong-counts"
+    """WHILES of which some say that they run another number of times than they do. An attack on passes that must count
+    for themselves; XLA believes what is said, so passes and engines of XLA are not to be judged by it."""
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What to run. `examples` and `seconds` may be absent, not both; `environment` overrides what graphs draw."""
+    """What to run. `examples` and `seconds` may be absent, not both; `environment` overrides what graphs draw.
 
-    pipeline: Pipeline
+    Each graph is judged by every one of the `pipelines`, which must differ from one another.
+    """
+
+    pipelines: tuple[Pipeline, ...]
     environment: Mapping[str, str]
     seed: int
     workers: int
@@ -46,22 +54,32 @@ class Plan:
     examples: int | None = None
     seconds: float | None = None
     time_limit: float = TIME_LIMIT
-    """Seconds for one graph."""
+    """Seconds for one graph and one pipeline."""
     reduce_seconds: float = 60.0
     """Seconds to reduce one finding."""
+    reduce_beside: bool = True
+    """Whether findings are reduced while workers still judge graphs, not afterwards."""
     programs: Programs = Programs.LOOPS
+    voted: float = 0.003
+    """The share of agreeing graphs, 0 to 1, on which all engines vote."""
     worker_command: Sequence[str] = WORKER
     reducer_command: Sequence[str] = REDUCER
 
 
 class Position(NamedTuple):
-    """A graph: the number of its batch and its own number in it, both from 0."""
+    """A graph: the number of its batch and its own number in it, both from 0; and a pipeline that judges it."""
 
     batch: int
     number: int
+    pipeline: int = 0
 
     def __str__(self) -> str:
         return f"{self.number} of batch {self.batch}"
+
+    @property
+    def graph(self) -> Position:
+        """The graph, whatever the pipeline."""
+        return Position(self.batch, self.number)
 
 
 _FIRST = Position(0, 0)
@@ -75,7 +93,7 @@ class Job:
     may be absent. `environment` overrides what a program draws.
     """
 
-    pipeline: str
+    pipelines: tuple[str, ...]
     environment: Mapping[str, str]
     seed: int
     worker: int
@@ -86,6 +104,12 @@ class Job:
     deadline: float | None = None
     first: Position = _FIRST
     programs: Programs = Programs.LOOPS
+    voted: float = 0.0
+    """The share of agreeing graphs on which all engines vote."""
+    given_up: tuple[int, ...] = ()
+    """The pipelines, by number, that judge no more graphs."""
+    alone: bool = False
+    """Whether no pass runs ahead on the graph at `first`: a worker did not survive it."""
     save_as: str = ""
     """Judge nothing: save the graph at `first` as a case that is expected to get this verdict …"""
     why: str = ""
@@ -99,9 +123,11 @@ class Job:
     def from_json(cls, text: str) -> Job:
         """The job of a line of `to_json`."""
         data: dict[str, Any] = json.loads(text)
-        first = Position(*data.pop("first"))
-        programs = Programs(data.pop("programs"))
-        return cls(first=first, programs=programs, **data)
+        data["first"] = Position(*data["first"])
+        data["programs"] = Programs(data["programs"])
+        for field in ("pipelines", "given_up"):
+            data[field] = tuple(data[field])
+        return cls(**data)
 
     @property
     def batch_size(self) -> int:
@@ -122,6 +148,10 @@ class Job:
         while self.size_of(batch):
             yield batch
             batch += self.workers
+
+    def seed_of(self, position: Position) -> int:
+        """A number that is another for each graph and each campaign's seed."""
+        return (self.seed << 64) + (position.batch << 32) + position.number
 
     @property
     def running(self) -> Path:

@@ -1,7 +1,8 @@
 """Which findings of a campaign are the same, and how do they get small while it runs?
 
-Each verdict's first findings are reduced, one process each, one at a time beside the workers. Findings with the
-same verdict whose reduced programs have the same opcodes are one bucket, which keeps its smallest file.
+The first findings of each pipeline and verdict are reduced, one process each, one at a time beside the workers.
+Findings of a pipeline with the same verdict whose reduced programs have the same opcodes are one bucket, which keeps
+its smallest file.
 """
 
 from __future__ import annotations
@@ -24,17 +25,25 @@ _REDUCED_PER_VERDICT = 6
 class Bucket:
     """Findings that are taken for the same. `opcodes` is empty, and `working` absent, until it is reduced.
 
+    `pipeline` is the one that the campaign judged by; `suspect` says that engines disagree, and no pass is blamed.
     `working` counts the instructions of the reduced program beside parameters and constants; `reduced` the
     findings that were reduced to this bucket.
     """
 
+    pipeline: str
     verdict: str
     headline: str
     path: Path
+    suspect: bool = False
     opcodes: tuple[str, ...] = ()
     working: int | None = None
     reduced: int = 0
     note: str = ""
+
+    @property
+    def identity(self) -> tuple[str, str, tuple[str, ...]]:
+        """What findings of one bucket have in common."""
+        return (self.pipeline, self.verdict, self.opcodes)
 
 
 @dataclass(eq=False)
@@ -47,13 +56,13 @@ class Reductions:
     _waiting: deque[Bucket] = field(default_factory=deque[Bucket])
     _running: dict[Child, Bucket] = field(default_factory=dict[Child, Bucket])
     _kept: list[Bucket] = field(default_factory=list[Bucket])
-    _started: Counter[str] = field(default_factory=Counter[str])
+    _started: Counter[tuple[str, str]] = field(default_factory=Counter[tuple[str, str]])
 
-    def add(self, expect: str, path: str, headline: str) -> None:
+    def add(self, pipeline: str, expect: str, path: str, headline: str, suspect: bool = False) -> None:
         """A saved finding: it will be reduced, or kept as it is where its verdict had its share already."""
-        bucket = Bucket(expect, headline, Path(path))
-        self._started[expect] += 1
-        if self._started[expect] > _REDUCED_PER_VERDICT:
+        bucket = Bucket(pipeline, expect, headline, Path(path), suspect)
+        self._started[pipeline, expect] += 1
+        if self._started[pipeline, expect] > _REDUCED_PER_VERDICT:
             bucket.note = "not reduced: findings with this verdict were before it"
             self._kept.append(bucket)
         else:
@@ -85,6 +94,7 @@ class Reductions:
         if bucket is None:
             return  # the end of one whose answer was taken
         if "error" in message:
+            self._give_up(child, "not reduced: an error of the harness itself")
             raise HarnessError(f"reducing {bucket.path}: {message['error']}")
         if "reduced" in message:
             bucket.opcodes, bucket.working = tuple(message["opcodes"]), message["working"]
@@ -113,7 +123,7 @@ class Reductions:
 
     def _merge(self, new: Bucket) -> None:
         for i, old in enumerate(self._kept):
-            if (old.verdict, old.opcodes) == (new.verdict, new.opcodes):
+            if old.identity == new.identity:
                 smaller, larger = sorted((old, new), key=lambda bucket: bucket.working or 0)
                 smaller.reduced = old.reduced + new.reduced
                 self._kept[i] = smaller
@@ -134,5 +144,8 @@ class Reductions:
     def buckets(self) -> tuple[Bucket, ...]:
         """Every bucket, by verdict."""
         return tuple(
-            sorted(self._kept, key=lambda bucket: (bucket.verdict, bucket.working is None, bucket.path))
+            sorted(
+                self._kept,
+                key=lambda bucket: (bucket.pipeline, bucket.verdict, bucket.working is None, bucket.path),
+            )
         )

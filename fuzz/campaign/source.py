@@ -13,7 +13,9 @@ from hypothesis.strategies import SearchStrategy, one_of
 
 from fuzz.campaign.plan import Programs
 from fuzz.generators import Program, programs
+from fuzz.generators.dynamic import dynamics
 from fuzz.generators.graphs import graphs
+from fuzz.generators.whiles import WhileProfile, whiles
 
 _COMPLAINTS = (
     HealthCheck.too_slow,
@@ -31,7 +33,10 @@ _STRATEGIES: Mapping[Programs, SearchStrategy[Program]] = MappingProxyType(
     {
         Programs.LOOPS: programs(),
         Programs.GRAPHS: graphs(),
-        Programs.ALL: one_of(programs(), graphs()),
+        Programs.WHILES: whiles(),
+        Programs.ALL: one_of(programs(), graphs(), whiles()),
+        Programs.DYNAMIC: dynamics(),
+        Programs.WRONG_COUNTS: whiles(WhileProfile(wrong_trip_counts=True)),
     }
 )
 
@@ -45,6 +50,7 @@ def for_each_program(
 ) -> None:
     """Call `visit(number, program)` for each of up to `size` programs of a batch, which `seed` determines."""
     number = itertools.count()
+    failures: list[BaseException] = []
 
     # Everything that a profile could change is said here: the graphs must depend on the arguments only.
     @hypothesis.seed(seed * 1_000_003 + batch)
@@ -60,7 +66,13 @@ def for_each_program(
     )
     @given(_STRATEGIES[kind])
     def visit_next(program: Program) -> None:
-        visit(next(number), program)
+        if failures:  # Hypothesis runs what failed once more, which must not be taken for the next program
+            raise failures[0]
+        try:
+            visit(next(number), program)
+        except BaseException as error:
+            failures.append(error)
+            raise
 
     with contextlib.suppress(StopDrawing):
         visit_next()

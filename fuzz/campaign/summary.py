@@ -7,9 +7,11 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from fuzz.campaign.campaign import Progress, Result
+from fuzz.campaign.contents import SHAPES
 from fuzz.campaign.reductions import Bucket
-from fuzz.campaign.statistics import SWITCHED, Statistics, Table
+from fuzz.campaign.statistics import SWITCHED, VOTED, Statistics, Table
 from fuzz.generators import Feature
+from fuzz.generators.dynamic import DynamicFeature
 from fuzz.report import environment_text, table
 from passes import SWITCHES
 
@@ -42,13 +44,14 @@ def summary_lines(result: Result) -> Iterator[str]:
     """A campaign in a page."""
     statistics, plan = result.statistics, result.plan
     graphs = statistics.graphs
-    yield f"passes: {plan.pipeline}"
+    yield f"passes: {' | '.join(map(str, plan.pipelines))}"
     yield f"environment: {environment_text(plan.environment) or 'each graph draws its own'}; seed: {plan.seed}"
     stopped = ", stopped early" if result.interrupted else ""
     rate = graphs / max(result.seconds, 1e-9)
     yield f"{graphs} graphs in {result.seconds:.1f} s ({rate:.0f}/s, {plan.workers} workers){stopped}"
     yield from (f"note: {note}" for note in result.notes)
     yield from _finding_lines(result)
+    yield from suspect_lines(result)
     yield from _skip_lines(statistics)
     yield from _rule_lines(result)
     yield "kill-switches (graphs):"
@@ -57,10 +60,29 @@ def summary_lines(result: Result) -> Iterator[str]:
     )
     seconds = statistics[Table.SECONDS]
     yield f"time: {', '.join(f'{stage} {_share(spent, seconds.total())}' for stage, spent in seconds.most_common())}"
-    yield "features (graphs):"
-    yield from _columns(
-        [f"{feature} {_share(statistics[Table.FEATURES][feature], graphs)}" for feature in Feature]
-    )
+    yield from _content_lines(statistics)
+
+
+_SHARED = frozenset(map(str, Feature)) & frozenset(map(str, DynamicFeature))
+"""Names that say nothing about which kind of program it was."""
+
+
+def _content_lines(statistics: Statistics) -> Iterator[str]:
+    """What was in the graphs. Features are those of unrolled loops, and of dynamic arrays: left out where none was."""
+    graphs = statistics.graphs
+    features = statistics[Table.FEATURES]
+    for title, known in (("loops", tuple(Feature)), ("dynamic arrays", tuple(DynamicFeature))):
+        if any(features[feature] for feature in known if feature not in _SHARED):
+            yield f"features of {title} (graphs):"
+            yield from _columns([f"{feature} {_share(features[feature], graphs)}" for feature in known])
+    counted = [(word, count) for word in SHAPES if (count := statistics[Table.SHAPES][word])]
+    for title, counts in (
+        ("shapes", counted),
+        ("element types", statistics[Table.TYPES].most_common()),
+        ("operations", statistics[Table.OPCODES].most_common()),
+    ):
+        yield f"{title} (graphs):"
+        yield from _columns([f"{name} {_share(count, graphs)}" for name, count in counts])
 
 
 def _finding_lines(result: Result) -> Iterator[str]:
@@ -68,7 +90,7 @@ def _finding_lines(result: Result) -> Iterator[str]:
     if not findings:
         yield "no findings"
         return
-    yield f"{findings.total()} findings in {len(result.buckets)} buckets:"
+    yield f"{findings.total()} findings in {sum(not bucket.suspect for bucket in result.buckets)} buckets:"
     yield from bucket_lines(result)
 
 
@@ -76,10 +98,26 @@ def bucket_lines(result: Result) -> Iterator[str]:
     """What was found: each verdict, and under it the files that are kept."""
     for verdict, count in result.statistics[Table.FINDINGS].most_common():
         yield f"  {verdict}: {count} graphs"
-        for bucket in result.buckets:
-            if bucket.verdict == verdict:
-                yield f"    {bucket.path}{_bucket_text(bucket)}"
-                yield f"      {bucket.headline}"
+        yield from _file_lines([bucket for bucket in result.buckets if bucket.verdict == verdict])
+
+
+def suspect_lines(result: Result) -> Iterator[str]:
+    """Where engines see the original differently: the evaluator, the reference or an engine is wrong, not a pass."""
+    voted, differed = result.statistics[Table.TOTAL][VOTED], result.statistics[Table.SUSPECTS]
+    if voted:
+        yield f"all engines voted on {voted} graphs without a finding; {differed.total()} times they disagreed"
+    if suspects := [bucket for bucket in result.buckets if bucket.suspect]:
+        yield "engines that see an original differently, which is no fault of a pass:"
+        for verdict in dict.fromkeys(bucket.verdict for bucket in suspects):
+            yield f"  {verdict}"
+            yield from _file_lines([bucket for bucket in suspects if bucket.verdict == verdict])
+
+
+def _file_lines(buckets: Sequence[Bucket]) -> Iterator[str]:
+    for bucket in buckets:
+        yield f"    {bucket.path}{_bucket_text(bucket)}"
+        whose = "" if bucket.pipeline in bucket.verdict or not bucket.pipeline else f"{bucket.pipeline}: "
+        yield f"      {whose}{bucket.headline}"
 
 
 def _bucket_text(bucket: Bucket) -> str:
@@ -131,7 +169,12 @@ def _rule_lines(result: Result) -> Iterator[str]:
 
 def never_fired(result: Result) -> list[str]:
     """The rules of the pipeline's passes that no graph made fire, as "pass:rule"."""
-    rules = [f"{pass_.name}:{rule}" for pass_ in result.plan.pipeline.passes for rule in pass_.rules]
+    rules = [
+        f"{pass_.name}:{rule}"
+        for pipeline in result.plan.pipelines
+        for pass_ in pipeline.passes
+        for rule in pass_.rules
+    ]
     return [rule for rule in dict.fromkeys(rules) if not result.statistics[Table.FIRED][rule]]
 
 
@@ -155,13 +198,16 @@ def summary_json(result: Result) -> dict[str, Any]:
         "skips": statistics[Table.SKIPS].total(),
         "fired": _sorted(statistics[Table.FIRED]),
         "split": {stage: round(spent, 4) for stage, spent in statistics[Table.SECONDS].most_common()},
-        "passes": str(plan.pipeline),
+        "passes": ",".join(map(str, plan.pipelines)),
         "environment": dict(plan.environment),
         "seed": plan.seed,
         "workers": plan.workers,
         "interrupted": result.interrupted,
         "notes": list(result.notes),
-        "buckets": [bucket_json(bucket) for bucket in result.buckets],
+        "buckets": [bucket_json(bucket) for bucket in result.buckets if not bucket.suspect],
+        "voted": statistics[Table.TOTAL][VOTED],
+        "suspects": [bucket_json(bucket) for bucket in result.buckets if bucket.suspect],
+        "suspects_by_verdict": _sorted(statistics[Table.SUSPECTS]),
         "findings_by_verdict": _sorted(statistics[Table.FINDINGS]),
         "skips_by_reason": _sorted(statistics[Table.SKIPS]),
         "fired_graphs": _sorted(statistics[Table.FIRED_GRAPHS]),
@@ -172,6 +218,9 @@ def summary_json(result: Result) -> dict[str, Any]:
         "declined_switched_graphs": _sorted(statistics[Table.DECLINED_SWITCHED]),
         "switches": {switch.variable: _switch_json(statistics, switch.variable) for switch in SWITCHES},
         "features": _sorted(statistics[Table.FEATURES]),
+        "opcodes": _sorted(statistics[Table.OPCODES]),
+        "types": _sorted(statistics[Table.TYPES]),
+        "shapes": _sorted(statistics[Table.SHAPES]),
     }
 
 

@@ -10,29 +10,27 @@ from __future__ import annotations
 import gc
 import threading
 import time
-from collections import Counter
-from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
+from fuzz.campaign.ahead import Ahead
 from fuzz.campaign.journal import JournalWriter, Stage
+from fuzz.campaign.judging import Judging, case_of
+from fuzz.campaign.keeping import Keeper
 from fuzz.campaign.plan import Job, Position
 from fuzz.campaign.source import StopDrawing, for_each_program
-from fuzz.campaign.statistics import Statistics
-from fuzz.case import Case, verdict_text
-from fuzz.findings import save_finding, save_unseen
+from fuzz.campaign.statistics import VOTED, Statistics, Table
+from fuzz.case import Case
+from fuzz.findings import save_unseen
 from fuzz.generators import Program
 from fuzz.isolate import answer, live_with_parent, parent_lines, report_errors_as_json
-from fuzz.report import headline
-from oracle.inputs import draw_inputs
-from oracle.judge import judge
+from oracle.checks.engines import seen_alike
+from oracle.engines import ENGINES
 from oracle.reference import use_compilation_cache
-from oracle.verdict import Disagree
-from passes import Pipeline, parse_pipeline
+from oracle.verdict import Agree, Disagree, Judgement
+from oracle.vote import is_sampled
+from passes import parse_pipeline
 
-INPUT_SETS = 3
-"""Sets of inputs that each graph is judged with."""
-
-_SAVED_PER_VERDICT = 3  # later findings of a worker that fail alike are counted only
 _SECONDS_BETWEEN_ANSWERS = 0.5
 _WARM = 20  # graphs after which what is imported and cached has mostly come
 
@@ -42,10 +40,15 @@ class Worker:
 
     def __init__(self, job: Job) -> None:
         self._job = job
-        self._pipeline = parse_pipeline(job.pipeline, allow_code=True)  # somebody typed it
+        self._pipelines = {
+            number: parse_pipeline(text, allow_code=True)  # somebody typed it
+            for number, text in enumerate(job.pipelines)
+            if number not in job.given_up
+        }
         self._journal = JournalWriter(job.journal)
+        self._ahead = Ahead()
+        self._keeper = Keeper(Path(job.directory))
         self._statistics = Statistics()
-        self._saved: Counter[str] = Counter()
         self._done = 0
         self._batch = job.first.batch
         self._stop = threading.Event()
@@ -55,7 +58,7 @@ class Worker:
         """Judge graphs until the job is done, time is up or somebody says stop."""
         for batch in self._job.batches():
             self._batch = batch
-            self._note(Stage.DRAWING, 0)
+            self._note(Stage.DRAWING, Position(batch, 0))
             for_each_program(self._job.seed, batch, self._job.size_of(batch), self._visit, self._job.programs)
             if self._is_over():
                 break
@@ -70,39 +73,55 @@ class Worker:
         if self._is_over():
             raise StopDrawing
         position = Position(self._batch, number)
-        if position >= self._job.first:  # those before it were judged by a worker that died
+        if position >= self._job.first.graph:  # those before it were judged by a worker that died
             self._statistics.spend("generate", time.monotonic() - self._drawing_since)
-            self._note(Stage.JUDGING, number)
-            self._judge(program)
+            self._judge(program, position)
             self._done += 1
             if self._done == _WARM:
                 keep_out_of_garbage_collection()
-        self._note(Stage.DRAWING, number + 1)
+        self._note(Stage.DRAWING, Position(self._batch, number + 1))
         if time.monotonic() - self._last_answer > _SECONDS_BETWEEN_ANSWERS:
             self._answer()
         self._drawing_since = time.monotonic()
 
-    def _judge(self, program: Program) -> None:
+    def _judge(self, program: Program, position: Position) -> None:
+        """Judge a graph by every pipeline; where a worker died at it, by those behind the one at which it died."""
+        is_first = position == self._job.first.graph
+        begin = self._job.first.pipeline if is_first else 0
+        pipelines = {number: pipeline for number, pipeline in self._pipelines.items() if number >= begin}
+        self._note(Stage.PREPARING, position._replace(pipeline=begin))
         started = time.monotonic()
-        case = case_of(program, self._pipeline, self._job.environment)
+        case = case_of(program, next(iter(self._pipelines.values())), self._job.environment)
         self._statistics.spend("generate", time.monotonic() - started)
-        judgement = judge(case.module, case.pipeline, case.inputs, case.environment)
-        self._statistics.count(program, case.environment, judgement)
-        if not isinstance(judgement.verdict, Disagree):
-            return
-        expect = verdict_text(judgement.verdict)
-        self._saved[expect] += 1
-        if self._saved[expect] <= _SAVED_PER_VERDICT:
-            finding = judgement.verdict.finding
-            path = save_finding(Path(self._job.directory), case, finding, expect)
-            answer({"finding": {"expect": expect, "path": str(path), "headline": headline(finding)}})
+        judging = Judging(case, pipelines)
+        if not (is_first and self._job.alone):
+            for stage, seconds in judging.prepare(self._ahead).items():
+                self._statistics.spend(stage, seconds)
+        for number, pipeline in pipelines.items():
+            self._note(Stage.JUDGING, position._replace(pipeline=number))
+            judgement = judging.judgement(number)
+            if isinstance(judgement.verdict, Agree) and is_sampled(
+                self._job.seed_of(position), self._job.voted
+            ):
+                judgement = self._voted(case, judgement)
+            self._statistics.count(self._job.pipelines[number], case.environment, judgement)
+            self._keeper.take(replace(case, pipeline=pipeline), judgement.verdict, position.graph)
+        self._statistics.count_graph(program, case.environment)
+
+    def _voted(self, case: Case, judgement: Judgement) -> Judgement:
+        """The judgement of a graph on which all engines had their say."""
+        self._statistics[Table.TOTAL][VOTED] += 1
+        started = time.monotonic()
+        finding = seen_alike(case.module, case.inputs[:1], ENGINES)
+        self._statistics.spend("vote", time.monotonic() - started)
+        return judgement if finding is None else replace(judgement, verdict=Disagree(finding))
 
     def _is_over(self) -> bool:
         deadline = self._job.deadline
         return self._stop.is_set() or (deadline is not None and time.monotonic() >= deadline)
 
-    def _note(self, stage: Stage, number: int) -> None:
-        self._journal.note(stage, Position(self._batch, number), self._done)
+    def _note(self, stage: Stage, position: Position) -> None:
+        self._journal.note(stage, position, self._done)
 
     def _answer(self) -> None:
         answer({"statistics": self._statistics.take(), "done": self._done})
@@ -115,18 +134,13 @@ def keep_out_of_garbage_collection() -> None:
     gc.freeze()
 
 
-def case_of(program: Program, pipeline: Pipeline, environment: Mapping[str, str]) -> Case:
-    """The case that a drawn program is for a pipeline; `environment` overrides what was drawn."""
-    inputs = draw_inputs(program.module, program.input_seed, INPUT_SETS)
-    return Case(program.module, pipeline, tuple(inputs), {**program.environment, **environment})
-
-
 def save_only(job: Job) -> None:
     """Draw the graph at `job.first` again and save it: the worker that judged it is gone."""
 
     def visit(number: int, program: Program) -> None:
         if number == job.first.number:
-            case = case_of(program, parse_pipeline(job.pipeline, allow_code=True), job.environment)
+            pipeline = parse_pipeline(job.pipelines[job.first.pipeline], allow_code=True)
+            case = case_of(program, pipeline, job.environment)
             answer({"saved": str(save_unseen(Path(job.directory), case, job.save_as, job.why))})
             raise StopDrawing
 

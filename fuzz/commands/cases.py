@@ -8,12 +8,12 @@ from pathlib import Path
 from fuzz.commands.common import Exit, find_user_modules, prepare_jax, say_json
 from fuzz.corpus import case_files, load, naming
 from fuzz.isolate import judge_in_child, needs_child
+from fuzz.judging import judge_case
 from fuzz.reduce import reduce_entry, save_reduced, working_instructions
 from fuzz.replay import replay
-from fuzz.report import render_text, say, verdict_line
+from fuzz.report import complain, render_text, say, verdict_line
 from fuzz.settings import Settings
-from hlo import InvalidInput
-from oracle.judge import judge
+from hlo import InvalidInput, UnsupportedOpcode
 from oracle.verdict import Disagree
 
 
@@ -25,16 +25,28 @@ def replay_files(options: Namespace, settings: Settings) -> Exit:
     if not files:
         raise InvalidInput("no corpus file in " + ", ".join(map(str, options.paths)))
     wrong: list[str] = []
+    unreadable: list[str] = []
     for path in files:
-        result = replay(path, allow_code=options.allow_code)
+        try:
+            result = replay(path, allow_code=options.allow_code)
+        except (InvalidInput, UnsupportedOpcode) as error:
+            unreadable.append(str(path))
+            complain(f"hlofuzz: {error}" if str(path) in str(error) else f"hlofuzz: {path}: {error}")
+            continue
         if result.as_expected:
             say(f"ok    {path}: {result.verdict}")
         else:
             wrong.append(str(path))
             say(f"WRONG {path}: expected {result.expect!r}, got {result.verdict!r} ({result.detail})")
-    say(f"{len(files) - len(wrong)} as expected, {len(wrong)} not")
+    passed = len(files) - len(wrong) - len(unreadable)
+    told = f", {len(unreadable)} unreadable" if unreadable else ""
+    if len(unreadable) < len(files):
+        say(f"{passed} as expected, {len(wrong)} not{told}")
     if options.json:
-        say_json({"passed": len(files) - len(wrong), "failed": len(wrong), "wrong": wrong})
+        counts = {"passed": passed, "failed": len(wrong), "wrong": wrong, "unreadable": unreadable}
+        say_json(counts)
+    if unreadable:
+        return Exit.USAGE
     return Exit.FINDING if wrong else Exit.PRESERVED
 
 
@@ -64,11 +76,10 @@ def report(options: Namespace, settings: Settings) -> Exit:
     if needs_child(entry.expect):
         say(judge_in_child(entry).detail)
         return Exit.PRESERVED
-    case = entry.case
     with naming(options.path):
-        verdict = judge(case.module, case.pipeline, case.inputs, case.environment).verdict
+        verdict = judge_case(entry.case, entry.expect).verdict
     if isinstance(verdict, Disagree):
-        say(render_text(verdict.finding, case, str(options.path)))
+        say(render_text(verdict.finding, entry.case, str(options.path)))
     else:
         say(verdict_line(verdict))
     return Exit.PRESERVED

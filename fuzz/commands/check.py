@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from argparse import Namespace
+from dataclasses import asdict
 from pathlib import Path
 
 from fuzz.case import Case, verdict_text
@@ -12,15 +13,11 @@ from fuzz.findings import save_finding
 from fuzz.report import render_text, say, verdict_line
 from fuzz.settings import Settings
 from fuzz.targets import load_target
+from fuzz.work import left_in, work_done
 from oracle.engines import ENGINES
-from oracle.inputs import draw_inputs
+from oracle.inputs import MIXED, draw_inputs
 from oracle.judge import judge
 from oracle.verdict import Agree, Disagree, Finding, Judgement
-
-_WORK = {
-    "starts resolved": ("neuron-dus-ds-index-simplifier", ("tag-dus", "tag-ds")),
-    "slices moved": ("dynamic-slice-mover", ("move-static", "move-dynamic")),
-}
 
 
 def check(options: Namespace, settings: Settings) -> Exit:
@@ -32,7 +29,7 @@ def check(options: Namespace, settings: Settings) -> Exit:
     if packed:
         say(f"{packed} called computations get their arguments as one tuple (--keep-calls leaves them)")
     with naming(options.target):
-        inputs = tuple(draw_inputs(module, options.seed, options.inputs))
+        inputs = tuple(draw_inputs(module, options.seed, options.inputs, MIXED))
         case = Case(module, options.passes, inputs, environment)
         judgement = judge(case.module, case.pipeline, case.inputs, case.environment, engines=ENGINES)
     _tell(options.target, case, judgement)
@@ -50,7 +47,9 @@ def _tell(target: str, case: Case, judgement: Judgement) -> None:
     verdict = judgement.verdict
     reason = "" if isinstance(verdict, Agree) else f": {verdict_line(verdict)}"
     say(f"{target}: {_word(judgement)}{reason}")
-    say(f"  {', '.join(_work_done(case, judgement))}")
+    say(f"  {', '.join(_counts(case, judgement))}")
+    if judgement.result is not None and (left := str(left_in(judgement.result))):
+        say(f"  left: {left}")
     for rule, count in sorted(judgement.declined.items()):
         say(f"  declined {count} × {rule}")
     for message in dict.fromkeys(judgement.messages):
@@ -68,16 +67,14 @@ def _word(judgement: Judgement) -> str:
     return verdict_text(judgement.verdict).partition(" ")[0]
 
 
-def _work_done(case: Case, judgement: Judgement) -> list[str]:
+def _counts(case: Case, judgement: Judgement) -> list[str]:
     """What the passes did, in counts."""
-    names = {pass_.name for pass_ in case.pipeline.passes}
-    fired = judgement.fired
-    done = [
-        f"{sum(fired.get(f'{pass_name}:{rule}', 0) for rule in rules)} {what}"
-        for what, (pass_name, rules) in _WORK.items()
-        if pass_name in names
-    ]
-    return [*done, f"{sum(fired.values())} rewrites in all", f"{len(case.inputs)} input sets"]
+    done = [f"{count} {what}" for what, count in _done(case, judgement).items()]
+    return [*done, f"{sum(judgement.fired.values())} rewrites in all", f"{len(case.inputs)} input sets"]
+
+
+def _done(case: Case, judgement: Judgement) -> dict[str, int]:
+    return work_done(judgement.fired, {pass_.name for pass_ in case.pipeline.passes})
 
 
 def _as_json(case: Case, judgement: Judgement) -> dict[str, object]:
@@ -88,6 +85,8 @@ def _as_json(case: Case, judgement: Judgement) -> dict[str, object]:
         "passes": str(case.pipeline),
         "environment": dict(case.environment),
         "inputs": len(case.inputs),
+        "done": _done(case, judgement),
+        "left": None if judgement.result is None else asdict(left_in(judgement.result)),
         "fired": dict(judgement.fired),
         "declined": dict(judgement.declined),
         "seconds": dict(judgement.seconds),

@@ -12,7 +12,7 @@ from fuzz.report import say
 from fuzz.settings import Settings
 from hlo import BridgeUnavailable
 from oracle.trust import rows
-from passes import PASSES, SWITCHES, Pass
+from passes import PASSES, PIPELINES, SWITCHES, Pass, named_passes
 from passes.xla import SPECIAL, available_xla_passes, known_passes
 
 
@@ -25,7 +25,7 @@ def list_passes(options: Namespace, settings: Settings) -> Exit:
     for pass_ in PASSES.values():
         for line in _lines(pass_):
             say(line)
-    for line in (*_xla_lines(), *_CODE):
+    for line in (*_pipeline_lines(), *_xla_lines(), *_CODE):
         say(line)
     return Exit.PRESERVED
 
@@ -50,6 +50,15 @@ def _lines(pass_: type[Pass]) -> Iterator[str]:
             yield f"  switch {switch.variable}={switch.on_value} sets {switch.option}: {switch.description}"
     if pass_.rules:
         yield f"  rules {', '.join(pass_.rules)}"
+
+
+def _pipeline_lines() -> Iterator[str]:
+    for name in PIPELINES:
+        passes = named_passes(name)
+        yield ""
+        yield f"{name}, a pipeline; {name}:1 to {name}:{len(passes)} are its first passes"
+        for number, pass_ in enumerate(passes, start=1):
+            yield f"  {number}. {pass_.name}"
 
 
 def _xla_lines() -> Iterator[str]:

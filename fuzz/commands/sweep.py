@@ -1,136 +1,137 @@
 """`hlofuzz run --passes 'xla:*'`: which of the installed XLA's passes keep the meaning of random graphs?
 
-Each pass that keeps every program's meaning (`passes.xla.sweep_passes`) gets a campaign of its own, with an equal
-share of the graphs or of the time.
+One campaign, in which each pass that keeps every program's meaning (`passes.xla.sweep_passes`) runs alone on every
+graph.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from fuzz.campaign import HarnessError, Plan, Result, Table
-from fuzz.campaign.summary import bucket_json, bucket_lines, is_judged
+from fuzz.campaign import Plan, Result, Table
+from fuzz.campaign.summary import SKIP_BUDGET, bucket_json, bucket_lines, suspect_lines
 from fuzz.commands.common import Exit
 from fuzz.isolate import case_limit
-from fuzz.report import complain, say, table
-from hlo import InvalidInput
+from fuzz.report import table
 from passes import Pipeline
 from passes.xla import sweep_passes, xla_pass
 
 SWEEP = "xla:*"
 """What is typed in place of a pipeline."""
 
-GRAPHS_A_PASS = 100
-"""The share of a pass where neither graphs nor time are limited."""
+GRAPHS = 100
+"""How many graphs there are where neither their number nor the time is limited."""
 
-SHORTEST = 20.0
-"""Seconds that a pass needs at least: its workers take some of them to start."""
+_SHOWN_DETAILS = 100
 
 
 @dataclass(frozen=True)
-class Share:
-    """What one pass did with its share. `result` is absent where an error of ours ended it."""
+class Row:
+    """What one pass did: a row of the table. `fired` counts the graphs that it changed."""
 
     name: str
-    result: Result | None
+    pipeline: str
+    graphs: int
+    fired: int
+    findings: int
+    buckets: int
+    skips: int
+    errors: int
+    """Errors of ours."""
 
     @property
-    def counts(self) -> Mapping[str, int]:
-        """The pass's row of the table. `fired` counts the graphs that it changed."""
-        if self.result is None:
-            return dict.fromkeys(("graphs", "fired", "findings", "buckets", "skips"), 0)
-        statistics = self.result.statistics
-        return {
-            "graphs": statistics.graphs,
-            "fired": max(statistics[Table.FIRED_GRAPHS].values(), default=0),
-            "findings": statistics[Table.FINDINGS].total(),
-            "buckets": len(self.result.buckets),
-            "skips": statistics[Table.SKIPS].total(),
-        }
+    def cells(self) -> dict[str, int]:
+        """The columns of the table."""
+        return {name: getattr(self, name) for name in _COLUMNS}
 
     @property
     def is_judged(self) -> bool:
         """Whether enough graphs were judged to say anything of the pass."""
-        return self.result is not None and is_judged(self.result)
+        return self.graphs > 0 and not self.errors and self.skips <= SKIP_BUDGET * self.graphs
 
 
-def sweep(plan: Plan, run: Callable[[Plan], Result], names: Sequence[str] | None = None) -> list[Share]:
-    """Share out `plan` between the passes, one campaign after another; its pipeline does not matter.
+_COLUMNS = ("graphs", "fired", "findings", "buckets", "skips")
 
-    `run` runs one campaign; one that is interrupted is the last. `names` are all unless told. Raises
-    BridgeUnavailable where this jaxlib has no hook for passes, InvalidInput where the time is too short.
+
+def sweep_plan(plan: Plan, names: Sequence[str] | None = None) -> Plan:
+    """`plan` with a pipeline for each pass in `names`, which are all unless told.
+
+    Raises BridgeUnavailable where this jaxlib has no hook for passes.
     """
     names = sweep_passes() if names is None else names
-    shares: list[Share] = []
-    for name, part in _parts(plan, names):
-        say(f"{part.pipeline}: {len(shares) + 1} of {len(names)}")
-        try:
-            result = run(part)
-        except HarnessError as error:
-            complain(f"hlofuzz: an error of the harness itself, not of {part.pipeline}: {error}")
-            shares.append(Share(name, None))
-            continue
-        shares.append(Share(name, result))
-        if result.interrupted:
-            break
-    return shares
+    pipelines = tuple(Pipeline((xla_pass(name)(),)) for name in names)
+    limit = max(map(case_limit, pipelines), default=plan.time_limit)
+    # afterwards, because a pass that is broken would otherwise take the processor from those that are not
+    return replace(plan, pipelines=pipelines, time_limit=limit, reduce_beside=False, voted=0.0)
 
 
-def _parts(plan: Plan, names: Sequence[str]) -> Iterator[tuple[str, Plan]]:
-    if plan.seconds is not None and plan.seconds < SHORTEST * len(names):
-        raise InvalidInput(
-            f"{plan.seconds:g} s is too short for {len(names)} passes; give {SHORTEST * len(names):g}s or more"
+def rows(result: Result) -> list[Row]:
+    """The table: what each pass did."""
+    statistics = result.statistics
+    return [
+        Row(
+            name=pipeline.passes[0].name.partition(":")[2],
+            pipeline=text,
+            graphs=statistics[Table.JUDGED][text],
+            fired=statistics[Table.CHANGED][text],
+            findings=statistics[Table.FOUND][text],
+            buckets=sum(bucket.pipeline == text and not bucket.suspect for bucket in result.buckets),
+            skips=statistics[Table.SKIPPED][text],
+            errors=statistics[Table.ERRORS][text],
         )
-    examples, seconds = plan.examples, plan.seconds
-    if examples is not None:
-        examples = -(-examples // len(names))  # a graph too many rather than a pass without any
-    if seconds is not None:
-        seconds /= len(names)
-    for name in names:
-        pipeline = Pipeline((xla_pass(name)(),))
-        limit = case_limit(pipeline)
-        yield (
-            name,
-            replace(plan, pipeline=pipeline, examples=examples, seconds=seconds, time_limit=limit),
-        )
+        for pipeline in result.plan.pipelines
+        for text in [str(pipeline)]
+    ]
 
 
-def sweep_status(shares: Sequence[Share]) -> Exit:
+def sweep_status(result: Result) -> Exit:
     """A finding of any pass is one of the sweep, which says nothing where a pass was not judged."""
-    if any(share.counts["findings"] for share in shares):
+    table_rows = rows(result)
+    if any(row.findings for row in table_rows):
         return Exit.FINDING
-    return Exit.PRESERVED if shares and all(share.is_judged for share in shares) else Exit.NOT_JUDGED
+    judged = table_rows and not result.interrupted and all(row.is_judged for row in table_rows)
+    return Exit.PRESERVED if judged else Exit.NOT_JUDGED
 
 
-def sweep_lines(shares: Sequence[Share]) -> Iterator[str]:
+def sweep_lines(result: Result) -> Iterator[str]:
     """The sweep in one table, and what was found."""
-    for share in shares:
-        if share.result is not None:
-            yield from (f"{share.name}: note: {note}" for note in share.result.notes)
-            yield from bucket_lines(share.result)
-    header = ("pass", *Share("", None).counts)
-    yield from table([header, *((share.name, *map(str, share.counts.values())) for share in shares)], "")
-    if vague := [share.name for share in shares if not share.is_judged]:
+    yield from (f"note: {note}" for note in result.notes)
+    yield from bucket_lines(result)
+    yield from suspect_lines(result)
+    table_rows = rows(result)
+    yield from table(
+        [("pass", *_COLUMNS), *((row.name, *map(str, row.cells.values())) for row in table_rows)], ""
+    )
+    plan, graphs = result.plan, result.statistics.graphs
+    yield f"{graphs} graphs in {result.seconds:.0f} s ({plan.workers} workers), seed {plan.seed}"
+    if idle := [row.name for row in table_rows if not row.fired]:
+        yield f"never fired: {', '.join(idle)}"
+    if vague := [row.name for row in table_rows if not row.is_judged]:
         yield f"not judged on enough graphs: {', '.join(vague)}"
 
 
-def sweep_json(shares: Sequence[Share], plan: Plan) -> dict[str, Any]:
+def sweep_json(result: Result) -> dict[str, Any]:
     """The sweep as one object. `fired` counts graphs, `found` lists the buckets."""
+    statistics, plan = result.statistics, result.plan
+    table_rows = rows(result)
     return {
-        "passes": {share.name: _share_json(share) for share in shares},
-        **{key: sum(share.counts[key] for share in shares) for key in Share("", None).counts},
+        "passes": {row.name: _row_json(row, result) for row in table_rows},
+        **{column: sum(row.cells[column] for row in table_rows) for column in _COLUMNS},
+        "drawn": statistics.graphs,
+        "seconds": round(result.seconds, 3),
+        "split": {stage: round(spent, 4) for stage, spent in statistics[Table.SECONDS].most_common()},
+        "suspects": [bucket_json(bucket) for bucket in result.buckets if bucket.suspect],
+        "skips_by_reason": dict(statistics[Table.SKIPS]),
+        "skip_details": dict(statistics[Table.SKIP_DETAILS].most_common(_SHOWN_DETAILS)),
+        "notes": list(result.notes),
         "seed": plan.seed,
         "workers": plan.workers,
         "environment": dict(plan.environment),
     }
 
 
-def _share_json(share: Share) -> dict[str, Any]:
-    row: dict[str, Any] = {**share.counts, "judged": share.is_judged}
-    if share.result is not None:
-        row["found"] = [bucket_json(bucket) for bucket in share.result.buckets]
-        row["skips_by_reason"] = dict(share.result.statistics[Table.SKIPS])
-        row["seconds"] = round(share.result.seconds, 3)
-    return row
+def _row_json(row: Row, result: Result) -> dict[str, Any]:
+    found = [b for b in result.buckets if b.pipeline == row.pipeline and not b.suspect]
+    return {**row.cells, "judged": row.is_judged, "found": [bucket_json(bucket) for bucket in found]}

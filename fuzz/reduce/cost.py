@@ -13,6 +13,7 @@ from fuzz.case import Case
 from hlo import ArrayShape, HloInstruction, HloModule, Opcode, PrimitiveType, Token, Value, leaves
 
 _SIMPLE_TYPES = (PrimitiveType.PRED, PrimitiveType.S32, PrimitiveType.F32, PrimitiveType.S64)
+_LARGE = 64  # above, one less is no simpler
 _WITHOUT_WORK = (Opcode.PARAMETER, Opcode.CONSTANT)
 
 
@@ -29,12 +30,14 @@ class Cost:
     instructions: int
     computations: int
     elements: int
-    """Of all values at their bounds: the dimensions."""
+    """Of all values at their bounds: the dimensions, a dynamic one twice."""
     types: int
     text: int
     """Characters of names and metadata, bytes carried along, control edges."""
     digits: int
     """Characters of the inputs' and constants' elements that are not zero."""
+    size: int
+    """Of the inputs' and constants' whole numbers, each at most _LARGE: the trips of loops, and places."""
 
 
 def cost(case: Case) -> Cost:
@@ -52,13 +55,14 @@ def cost(case: Case) -> Cost:
         working=working_instructions(module),
         instructions=len(instructions),
         computations=len(module.computations),
-        elements=sum(shape.element_count + shape.rank for shape in arrays),
+        elements=sum(shape.element_count + shape.rank + sum(shape.dynamic) for shape in arrays),
         types=sum(_type_cost(shape.element_type) for shape in arrays),
         text=sum(map(_text, instructions))
         + len(module.carried)
         + sum(len(c.name) for c in module.computations),
         digits=sum(map(_digits, constants))
         + sum(_digits(value) for inputs in case.inputs for value in inputs),
+        size=sum(map(_size, constants)) + sum(_size(value) for inputs in case.inputs for value in inputs),
     )
 
 
@@ -89,3 +93,12 @@ def _digits(value: Value) -> int:
     if isinstance(value, Token) or not value.size:
         return 0
     return sum(len(str(element)) for element in value[np.not_equal(value, 0)].reshape(-1))
+
+
+def _size(value: Value) -> int:
+    if isinstance(value, tuple):
+        return sum(map(_size, value))
+    if isinstance(value, Token) or value.dtype.kind not in "iu":
+        return 0
+    low = -_LARGE if value.dtype.kind == "i" else 0
+    return int(np.abs(np.clip(value, low, _LARGE).astype(np.int64)).sum())

@@ -14,6 +14,7 @@ import numpy as np
 
 from fuzz.case import Case
 from fuzz.reduce.editing import Candidate, cloned
+from fuzz.reduce.sizes import clip_sizes
 from hlo import ArrayShape, HloInstruction, Literal, Opcode, Shape, Token, TupleShape, Value, leaves
 from hlo.attributes import ConstantValue, SliceBounds, SliceSizes
 
@@ -41,7 +42,7 @@ def _resize(case: Case, size: int, smaller: int) -> Case:
             _resize_instruction(inst, size, smaller)
     wanted = [parameter.shape for parameter in case.module.entry_computation.parameters]
     inputs = tuple(tuple(map(_cut, given, wanted)) for given in case.inputs)
-    return replace(case, inputs=inputs)
+    return clip_sizes(replace(case, inputs=inputs))
 
 
 def _resize_instruction(inst: HloInstruction, size: int, smaller: int) -> None:

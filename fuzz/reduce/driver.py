@@ -20,9 +20,11 @@ from fuzz.reduce.dimensions import smaller_dimensions
 from fuzz.reduce.editing import Candidate, Transformation
 from fuzz.reduce.instructions import no_dead_code, simpler_instructions
 from fuzz.reduce.literals import plainer_constants, plainer_inputs
+from fuzz.reduce.loops import flat_loop_states, smaller_loop_states
 from fuzz.reduce.outputs import smaller_root
 from fuzz.reduce.recipe import default_options, fewer_inputs, fewer_passes, fewer_switches
 from fuzz.reduce.signatures import fewer_parameters, fewer_results
+from fuzz.reduce.sizes import is_flagged_as_inferred, smaller_sizes
 from fuzz.reduce.types import plainer_types
 from hlo import IllegalRewrite
 from hlo.verify import verify
@@ -39,7 +41,10 @@ TRANSFORMATIONS: tuple[Transformation, ...] = (
     fewer_calls,
     fewer_results,
     fewer_parameters,
+    flat_loop_states,
+    smaller_loop_states,
     smaller_dimensions,
+    smaller_sizes,
     plainer_types,
     less_decoration,
     shorter_op_names,
@@ -96,6 +101,7 @@ class _Search:
         self.attempts = 0
         self.taken = 0
         self._cost = cost(case)
+        self._is_flagged = is_flagged_as_inferred(case.module)
         self._holds = holds
         self._clock = clock
         self._end = end
@@ -129,6 +135,8 @@ class _Search:
         new_cost = cost(case)
         if new_cost >= self._cost or not _is_sound(case):
             return False
+        if self._is_flagged and not is_flagged_as_inferred(case.module):
+            return False  # the verifier leaves open which dimensions are dynamic
         self.attempts += 1
         if not self._holds(case):
             return False

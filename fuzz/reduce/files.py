@@ -9,10 +9,11 @@ from fuzz.case import AGREE, Case, verdict_text
 from fuzz.corpus import CorpusCase
 from fuzz.findings import save_finding, save_unseen
 from fuzz.isolate import judge_in_child, needs_child
+from fuzz.judging import judge_case
 from fuzz.reduce.driver import Holds, Reduction, reduce_case
+from fuzz.reduce.narrowing import narrowed
+from fuzz.report import verdict_line
 from hlo import InvalidInput
-from oracle.engines import ENGINES
-from oracle.judge import judge
 from oracle.verdict import Disagree
 
 _CHILD_TIME_LIMIT = 8.0  # seconds for one attempt: a case that hangs is tried often
@@ -26,12 +27,31 @@ def reduce_entry(entry: CorpusCase, *, seconds: float) -> Reduction:
 
 
 def save_reduced(entry: CorpusCase, case: Case, path: Path) -> Path:
-    """Write a reduced case of `entry` to `path`, with its report, for which all engines vote."""
+    """Write a reduced case of `entry` to `path`, with its report, for which all engines vote.
+
+    Where it fails in a pass inside XLA, it is written with that pass in place of the whole (`fuzz.reduce.narrowing`).
+    """
     if needs_child(entry.expect):
         return save_unseen(path.parent, case, entry.expect, entry.why, path=path, jaxlib=entry.jaxlib)
-    verdict = judge(case.module, case.pipeline, case.inputs, case.environment, engines=ENGINES).verdict
-    assert isinstance(verdict, Disagree)  # it was judged like this a moment ago
-    return save_finding(path.parent, case, verdict.finding, entry.expect, path=path, jaxlib=entry.jaxlib)
+    case, expect = _narrowed(case, entry.expect)
+    verdict = judge_case(case, expect, voting=True).verdict
+    if not isinstance(verdict, Disagree):  # no finding, but a skip that is expected
+        why = verdict_line(verdict)
+        return save_unseen(path.parent, case, entry.expect, why, path=path, jaxlib=entry.jaxlib)
+    finding = verdict.finding
+    if expect != entry.expect:
+        found = f"found with {entry.case.pipeline}, which ends in: {entry.expect}"
+        finding = replace(finding, details=(*finding.details, found))
+    return save_finding(path.parent, case, finding, expect, path=path, jaxlib=entry.jaxlib)
+
+
+def _narrowed(case: Case, expect: str) -> tuple[Case, str]:
+    """The case with fewer passes inside XLA (`fuzz.reduce.narrowing`), where that can be, and its verdict."""
+
+    def verdict_of(narrower: Case) -> str:
+        return verdict_text(judge_case(narrower, expect, use_jax=False).verdict)
+
+    return narrowed(case, expect, verdict_of) or (case, expect)
 
 
 def _failing_like(entry: CorpusCase) -> Holds:
@@ -48,8 +68,7 @@ def _failing_like(entry: CorpusCase) -> Holds:
 
 def _here(expect: str, use_jax: bool) -> Holds:
     def holds(case: Case) -> bool:
-        judgement = judge(case.module, case.pipeline, case.inputs, case.environment, use_jax=use_jax)
-        return verdict_text(judgement.verdict) == expect
+        return verdict_text(judge_case(case, expect, use_jax=use_jax).verdict) == expect
 
     return holds
 

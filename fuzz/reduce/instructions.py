@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 
 from fuzz.case import Case
 from fuzz.reduce.editing import Candidate, cloned, computations_from_entry, drop_if_dead
+from fuzz.reduce.sizes import flag_again
 from hlo import (
     HloComputation,
     HloInstruction,
-    HloModule,
     Opcode,
     TokenShape,
-    UnsupportedOpcode,
     Value,
     compatible,
 )
-from hlo.evaluator import EvaluationLimit, evaluate
+from oracle.running import instruction_values
 
 _SIMPLEST = (Opcode.PARAMETER, Opcode.CONSTANT)
 
@@ -43,7 +41,7 @@ def no_dead_code(case: Case) -> Iterator[Candidate]:
 
 def simpler_instructions(case: Case) -> Iterator[Candidate]:
     """One instruction replaced by what it evaluates to, by an operand, or by a parameter; last ones first."""
-    values = [_values(case.module, inputs) for inputs in case.inputs]
+    values = [instruction_values(case.module, inputs) for inputs in case.inputs]
     for computation in computations_from_entry(case.module):
         for inst in reversed(computation.make_instruction_post_order()):
             if inst.opcode in _SIMPLEST or isinstance(inst.shape, TokenShape):
@@ -69,18 +67,6 @@ def _without(case: Case, dead: Sequence[HloInstruction]) -> Case:
     return case
 
 
-def _values(module: HloModule, inputs: Sequence[Value]) -> dict[HloInstruction, Value]:
-    """The value that each instruction has when it first runs; empty where the module cannot be evaluated."""
-    seen: dict[HloInstruction, Value] = {}
-
-    def note(inst: HloInstruction, _: Sequence[Value], value: Value) -> None:
-        seen.setdefault(inst, value)
-
-    with contextlib.suppress(UnsupportedOpcode, EvaluationLimit):  # what ran before is seen
-        evaluate(module, inputs, observer=note)
-    return seen
-
-
 def _become(case: Case, inst: HloInstruction, other: HloInstruction) -> Case:
     case, copies = cloned(case)
     return _replaced(case, copies[inst], copies[other])
@@ -103,7 +89,10 @@ def _become_parameter(case: Case, inst: HloInstruction, values: Sequence[Value])
 
 def _replaced(case: Case, old: HloInstruction, new: HloInstruction) -> Case:
     computation: HloComputation = old.parent
+    is_other = old.shape != new.shape  # not in what is as large as its bound
     computation.replace_all_uses_with(old, new)
     drop_if_dead(old)
+    if is_other:
+        flag_again(case.module)
     case.module.remove_unused_computations()
     return case

@@ -79,9 +79,9 @@ def _drop_parameter(case: Case, parameter: HloInstruction) -> Case:
     for later in computation.parameters[number:]:
         later.attributes = ParameterNumber(later.parameter_number - 1)
     for call in calls:
-        _set_operands(call, _without(call.operands, number))
+        set_operands(call, without(call.operands, number))
     if computation.is_entry:
-        return replace(case, inputs=tuple(tuple(_without(inputs, number)) for inputs in case.inputs))
+        return replace(case, inputs=tuple(tuple(without(inputs, number)) for inputs in case.inputs))
     return case
 
 
@@ -91,16 +91,16 @@ def _drop_element(case: Case, parameter: HloInstruction, element: int) -> Case:
     number = copy.parameter_number
     inputs = case.inputs
     if copy.parent.is_entry:
-        inputs = _narrow_inputs(inputs, number, element)
+        inputs = narrow_inputs(inputs, number, element)
     for call in copy.parent.caller_instructions:
         operand = call.operand(number)
         if operand.opcode is Opcode.PARAMETER and operand.parent.is_entry and operand.use_count == 1:
-            operand.shape = TupleShape(tuple(_without(operand.tuple_shape.elements, element)))
-            inputs = _narrow_inputs(inputs, operand.parameter_number, element)
+            operand.shape = TupleShape(tuple(without(operand.tuple_shape.elements, element)))
+            inputs = narrow_inputs(inputs, operand.parameter_number, element)
         else:
-            narrow = _narrowed(operand, element)
-            _set_operands(call, [*call.operands[:number], narrow, *call.operands[number + 1 :]])
-    _narrow(copy, element)
+            smaller = narrowed(operand, element)
+            set_operands(call, [*call.operands[:number], smaller, *call.operands[number + 1 :]])
+    narrow(copy, element)
     return replace(case, inputs=inputs)
 
 
@@ -122,10 +122,10 @@ def _drop_result(case: Case, computation: HloComputation, element: int) -> Case:
     case, copies = cloned(case)
     twin = copies[computation.root].parent
     old = twin.root
-    twin.set_root(twin.add_tuple(_without(old.operands, element)), accept_different_shape=True)
+    twin.set_root(twin.add_tuple(without(old.operands, element)), accept_different_shape=True)
     drop_if_dead(old)
     for call in twin.caller_instructions:
-        _narrow(call, element)
+        narrow(call, element)
     return case
 
 
@@ -141,30 +141,33 @@ def _result_instead(case: Case, computation: HloComputation, element: int, inst:
     return case
 
 
-def _narrow(inst: HloInstruction, element: int) -> None:
+def narrow(inst: HloInstruction, element: int) -> None:
     """Take `element` out of the tuple shape of `inst`, which only get-tuple-elements of others read."""
-    inst.shape = TupleShape(tuple(_without(inst.tuple_shape.elements, element)))
+    inst.shape = TupleShape(tuple(without(inst.tuple_shape.elements, element)))
     for user in inst.users:
         if user.tuple_index > element:
             user.attributes = TupleIndex(user.tuple_index - 1)
 
 
-def _narrowed(operand: HloInstruction, element: int) -> HloInstruction:
+def narrowed(operand: HloInstruction, element: int) -> HloInstruction:
+    """A tuple of the elements of `operand` but one, in its computation."""
     computation = operand.parent
     if operand.opcode is Opcode.TUPLE:
-        return computation.add_tuple(_without(operand.operands, element))
-    kept = _without(range(len(operand.tuple_shape.elements)), element)
+        return computation.add_tuple(without(operand.operands, element))
+    kept = without(range(len(operand.tuple_shape.elements)), element)
     return computation.add_tuple([computation.add_get_tuple_element(operand, index) for index in kept])
 
 
-def _set_operands(call: HloInstruction, operands: Sequence[HloInstruction]) -> None:
+def set_operands(call: HloInstruction, operands: Sequence[HloInstruction]) -> None:
+    """Give `call` other operands; those that nobody uses then are dropped."""
     old = call.operands
     call.parent.set_operands(call, operands)
     for inst in dict.fromkeys(old):
         drop_if_dead(inst)
 
 
-def _narrow_inputs(inputs: InputSets, number: int, element: int) -> InputSets:
+def narrow_inputs(inputs: InputSets, number: int, element: int) -> InputSets:
+    """The input sets without `element` of parameter `number`."""
     return tuple(
         (*given[:number], _narrow_value(given[number], element), *given[number + 1 :]) for given in inputs
     )
@@ -172,8 +175,9 @@ def _narrow_inputs(inputs: InputSets, number: int, element: int) -> InputSets:
 
 def _narrow_value(value: Value, element: int) -> Value:
     assert isinstance(value, tuple)
-    return tuple(_without(value, element))
+    return tuple(without(value, element))
 
 
-def _without(items: Sequence, index: int) -> list:
+def without(items: Sequence, index: int) -> list:
+    """A list of all items but one."""
     return [*items[:index], *items[index + 1 :]]

@@ -1,7 +1,13 @@
 import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
+import fuzz
 from fuzz.__main__ import main
 from fuzz.commands.run import programs_for
 from passes import DEFAULT_PIPELINE, parse_pipeline
@@ -107,11 +113,13 @@ def test_a_program_whose_meaning_is_preserved_gives_status_0_and_json(capsys) ->
     assert main(["check", "slice.hlo", "--json"]) == 0
     out = lines(capsys.readouterr().out)
     assert out[0] == "slice.hlo: agree"
-    assert out[1].startswith("  1 starts resolved, 1 slices moved, ")
+    assert out[1].startswith("  1 starts resolved, 1 slices made static, 1 slices moved, ")
     last = json.loads(out[-1])
     assert last["verdict"] == "agree"
     assert last["passes"] == "neuron-dus-ds-index-simplifier,dynamic-slice-mover"
     assert last["fired"]["dynamic-slice-mover:move-static"] == 1
+    assert last["done"]["slices made static"] == 1
+    assert last["left"] == {"loops": 0, "known": {}, "unknown": {}}
 
 
 def test_a_finding_gives_status_1_and_a_file_that_replays(capsys) -> None:
@@ -139,6 +147,7 @@ def test_a_switch_is_taken_from_env_and_told(capsys) -> None:
     out = capsys.readouterr().out
     assert out.startswith(f"switches in force: {KILL_SWITCH}=1\n")
     assert "0 slices moved" in out
+    assert "  left: 1 dynamic-slice with known starts\n" in out
 
 
 def test_a_switch_of_the_process_is_told_and_overridden(capsys, monkeypatch) -> None:
@@ -167,7 +176,25 @@ def test_a_case_that_behaves_differently_gives_status_1(capsys, own_folder) -> N
     out = lines(capsys.readouterr().out)
     expected = "disagree contracts/invalid module dynamic-slice-mover"
     assert out[0] == f"WRONG case.hlo: expected '{expected}', got 'agree' (agree)"
-    assert json.loads(out[-1]) == {"passed": 0, "failed": 1, "wrong": ["case.hlo"]}
+    told = {"passed": 0, "failed": 1, "wrong": ["case.hlo"], "unreadable": []}
+    assert json.loads(out[-1]) == told
+
+
+def test_a_replay_goes_on_past_files_that_it_cannot_read(capsys, own_folder) -> None:
+    folder = own_folder / "cases"
+    folder.mkdir()
+    (folder / "a.hlo").write_text("HloModule m\nENTRY main {\n")
+    (folder / "b.hlo").write_text((CASE + SLICE).replace("RUN: ", "RUN: no-such-pass,"))
+    (folder / "c.hlo").write_text(CASE + SLICE)
+    assert main(["replay", "cases", "--json"]) == 2
+    captured = capsys.readouterr()
+    complaints = lines(captured.err)
+    assert [line.partition(".hlo")[0] for line in complaints] == ["hlofuzz: cases/a", "hlofuzz: cases/b"]
+    out = lines(captured.out)
+    assert out[0].startswith("ok    cases/c.hlo: ")
+    assert out[1] == "1 as expected, 0 not, 2 unreadable"
+    told = {"passed": 1, "failed": 0, "wrong": [], "unreadable": ["cases/a.hlo", "cases/b.hlo"]}
+    assert json.loads(out[-1]) == told
 
 
 def test_a_case_is_reduced_into_another_file(capsys, own_folder) -> None:
@@ -221,9 +248,35 @@ def test_a_small_campaign_answers_in_json(capsys) -> None:
     assert {"generate", "passes", "evaluate", "jax", "compare"} <= last["split"].keys()
 
 
+@pytest.mark.parametrize("arguments", [["passes"], ["--help"], ["run", "--help"]])
+def test_a_reader_that_has_gone_ends_the_command_without_a_word(arguments: list[str]) -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    command = [sys.executable, "-m", "fuzz", *arguments]
+    # PYTHONUNBUFFERED empty: with a buffer, what could not be written is tried once more at the very end
+    environment = os.environ | {
+        "PYTHONPATH": str(Path(fuzz.__file__).parents[1]),
+        "PYTHONUNBUFFERED": "",
+    }
+    done = subprocess.run(
+        command, stdout=writer, stderr=subprocess.PIPE, text=True, env=environment, check=False
+    )
+    os.close(writer)
+    assert done.stderr == ""
+    assert done.returncode == 128 + signal.SIGPIPE
+
+
 @pytest.mark.parametrize(
     ("passes", "programs"),
-    [(DEFAULT_PIPELINE, "loops"), ("dynamic-slice-mover,dce", "loops"), ("dce", "all")],
+    [
+        (DEFAULT_PIPELINE, "loops"),
+        ("dynamic-slice-mover,dce", "loops"),
+        ("neuron", "whiles"),
+        ("while-loop-unroller", "whiles"),
+        ("neuron-repeated-dus-to-concat", "loops"),
+        ("dynamic-padder", "dynamic"),
+        ("dce", "all"),
+    ],
 )
 def test_what_is_drawn_depends_on_the_passes(passes: str, programs: str) -> None:
     assert programs_for(parse_pipeline(passes)) == programs

@@ -38,11 +38,11 @@ def misbehaving(monkeypatch) -> ModuleType:
 
 @pytest.fixture
 def make_plan(misbehaving, tmp_path, tmp_path_factory) -> Callable[..., Plan]:
-    """`make_plan(pipeline, **fields)`: a plan of few graphs, findings in a folder of its own."""
+    """`make_plan(pipeline, …, **fields)`: a plan of few graphs, findings in a folder of its own."""
 
-    def make(pipeline: str, **fields) -> Plan:
+    def make(*pipelines: str, **fields) -> Plan:
         values: dict[str, Any] = {
-            "pipeline": parse_pipeline(pipeline),
+            "pipelines": tuple(map(parse_pipeline, pipelines)),
             "environment": {},
             "seed": SEED,
             "workers": 1,
@@ -61,8 +61,8 @@ def make_plan(misbehaving, tmp_path, tmp_path_factory) -> Callable[..., Plan]:
 
 @pytest.fixture
 def run_campaign(make_plan) -> RunCampaign:
-    """`run_campaign(pipeline, **fields)`: the result of a small campaign."""
-    return lambda pipeline, **fields: Campaign(make_plan(pipeline, **fields), lambda _: None).run()
+    """`run_campaign(pipeline, …, **fields)`: the result of a small campaign."""
+    return lambda *pipelines, **fields: Campaign(make_plan(*pipelines, **fields), lambda _: None).run()
 
 
 @pytest.fixture

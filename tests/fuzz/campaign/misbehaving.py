@@ -3,7 +3,7 @@
 import os
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
@@ -11,10 +11,12 @@ from typing import ClassVar
 import fuzz.campaign.reducer
 import fuzz.campaign.worker
 import fuzz.isolate
+import fuzz.judging
 import passes.registry
 from fuzz.campaign import Programs
 from fuzz.generators import Program
-from hlo import HloModule, Opcode
+from hlo import HloModule, Opcode, Value
+from oracle.engines import Crashed, Lineage, NumpyEvaluator, Outcome, Unsupported
 from passes import Pass, Trace
 
 
@@ -92,11 +94,35 @@ def dying_worker() -> None:
     fuzz.campaign.worker.main()
 
 
+class Contrary:
+    """An engine that gets everything wrong that adds."""
+
+    name = "contrary"
+    lineage = Lineage.XLA
+
+    def run(self, module: HloModule, inputs: Sequence[Value]) -> Outcome:
+        opcodes = {inst.opcode for computation in module.computations for inst in computation.instructions}
+        return Crashed("it adds") if Opcode.ADD in opcodes else Unsupported("it does not add")
+
+
+def with_contrary_engine(main: Callable[[], None]) -> Callable[[], None]:
+    """A process in which few engines vote, one of which is wrong."""
+
+    def run() -> None:
+        for module in (fuzz.campaign.worker, fuzz.judging):
+            vars(module)["ENGINES"] = (NumpyEvaluator(), Contrary())
+        main()
+
+    return run
+
+
 PASSES = {pass_.name: pass_ for pass_ in (Exits, Sleeps, DropsUpdates, HarnessFault)}
 ROLES = {
     "dying-worker": dying_worker,
     "worker": fuzz.campaign.worker.main,
     "reducer": fuzz.campaign.reducer.main,
+    "contrary-worker": with_contrary_engine(fuzz.campaign.worker.main),
+    "contrary-reducer": with_contrary_engine(fuzz.campaign.reducer.main),
     "judge": fuzz.isolate.main,
 }
 

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from fuzz.campaign import Campaign, HarnessError, Table
+from fuzz.campaign import VOTED, Campaign, HarnessError, Table
+from fuzz.campaign.summary import summary_lines
 from fuzz.corpus import case_files, comments_of, load
 from fuzz.replay import replay
 from hlo.canonical import structure
@@ -83,6 +84,80 @@ def test_a_pass_that_hangs_loses_no_graph(run_campaign, graphs, monkeypatch) -> 
     assert structure(load(bucket.path).case.module) == structure(graphs[position])
 
 
+def test_a_pass_that_ends_the_process_leaves_the_other_passes_of_a_campaign_alone(
+    run_campaign, graphs
+) -> None:
+    _, count = alone(graphs)
+    exits = f"test-exits{{instructions={count}}}"
+    result = run_campaign("dce", exits, "test-drops-updates", reduce_seconds=0.0)
+    statistics = result.statistics
+    assert statistics.graphs == 25
+    assert statistics[Table.JUDGED] == {"dce": 25, exits: 25, "test-drops-updates": 25}
+    assert statistics[Table.FOUND][exits] == 1
+    assert statistics[Table.FOUND]["test-drops-updates"] > 5
+    assert statistics[Table.FOUND]["dce"] == 0
+    verdicts = {bucket.verdict for bucket in result.buckets if bucket.pipeline == exits}
+    assert verdicts == {"disagree process/crash pipeline"}
+    assert statistics[Table.CHANGED]["test-drops-updates"] > statistics[Table.CHANGED]["dce"] == 0
+
+
+def test_a_pass_that_always_ends_the_process_is_given_up_and_the_others_go_on(
+    run_campaign, graphs, monkeypatch
+) -> None:
+    monkeypatch.setattr("fuzz.campaign.campaign._MOST_DEATHS", 1)
+    _, count = alone(graphs)
+    exits = f"test-exits{{instructions={count}}}"
+    result = run_campaign(exits, "dce", reduce_seconds=0.0)
+    assert result.statistics[Table.JUDGED]["dce"] == 25
+    assert result.statistics[Table.JUDGED][exits] < 25
+    assert result.notes == (f"{exits} was given up: 1 graphs ended a worker",)
+
+
+def test_many_pipelines_find_what_each_finds_by_itself(run_campaign) -> None:
+    together = run_campaign("dce", "test-drops-updates", reduce_seconds=0.0).statistics
+    for pipeline in ("dce", "test-drops-updates"):
+        lone = run_campaign(pipeline, reduce_seconds=0.0).statistics
+        for table in (Table.JUDGED, Table.CHANGED, Table.FOUND, Table.SKIPPED):
+            assert together[table][pipeline] == lone[table][pipeline]
+
+
+def test_an_error_of_ours_with_one_of_many_pipelines_is_noted_and_the_others_go_on(run_campaign) -> None:
+    result = run_campaign("dce", "test-harness-fault", "tuple-simplifier", examples=3)
+    statistics = result.statistics
+    assert statistics[Table.ERRORS] == {"test-harness-fault": 3}
+    assert statistics[Table.JUDGED] == {"dce": 3, "tuple-simplifier": 3, "test-harness-fault": 3}
+    assert not statistics[Table.FINDINGS]
+    assert all("not of test-harness-fault" in note and "AttributeError" in note for note in result.notes)
+    assert load(Path(result.notes[0].splitlines()[-1])).expect == "agree"
+
+
+def contrary_engine() -> dict[str, object]:
+    """Processes in which one engine is wrong, and all graphs are voted on."""
+    commands = {role: (sys.executable, str(SCRIPT), f"contrary-{role}") for role in ("worker", "reducer")}
+    return {"voted": 1.0, **{f"{role}_command": command for role, command in commands.items()}}
+
+
+def test_engines_that_see_agreeing_graphs_differently_are_kept_and_no_pass_is_blamed(run_campaign) -> None:
+    result = run_campaign("dce", **contrary_engine())
+    statistics = result.statistics
+    verdict = "disagree vote/engines contrary"
+    assert 0 < statistics[Table.SUSPECTS][verdict] < statistics[Table.TOTAL][VOTED] == 25
+    assert not statistics[Table.FINDINGS]
+    assert all(bucket.suspect for bucket in result.buckets)
+    bucket = min(result.buckets, key=lambda bucket: bucket.working or 99)
+    assert bucket.working == 1
+    entry = load(bucket.path)
+    assert entry.expect == verdict
+    assert any("crashed: contrary (it adds)" in line for line in comments_of(bucket.path.read_text()))
+    assert any(str(bucket.path) in line for line in summary_lines(result))
+
+
+def test_no_engine_votes_unless_graphs_are_sampled(run_campaign) -> None:
+    result = run_campaign("dce", **(contrary_engine() | {"voted": 0.0}))
+    assert result.statistics[Table.TOTAL][VOTED] == 0
+    assert result.buckets == ()
+
+
 def dying_worker(marker: Path, times: int) -> dict[str, object]:
     """A worker that ends while it draws graph 6, the first `times` times."""
     return {"worker_command": (sys.executable, str(SCRIPT), "dying-worker", str(marker), str(times))}
@@ -93,7 +168,7 @@ def test_a_worker_that_ends_while_it_draws_is_replaced(run_campaign, tmp_path) -
     assert result.statistics.graphs == 25
     assert result.buckets == ()
     assert result.notes == (
-        "a worker ended while it drew graph 6 of batch 0: the process ended itself with status 9; another went on",
+        "a worker ended while drawing graph 6 of batch 0: the process ended itself with status 9; another went on",
     )
 
 

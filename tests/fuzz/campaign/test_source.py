@@ -1,9 +1,11 @@
+import pytest
+
 from fuzz.campaign.plan import Job, Position, Programs
 from fuzz.campaign.source import StopDrawing, for_each_program
 from fuzz.generators import Program
 from hlo.canonical import structure
 
-JOB = Job("", {}, seed=1, worker=0, workers=1, directory="", cache="", examples=100)
+JOB = Job((), {}, seed=1, worker=0, workers=1, directory="", cache="", examples=100)
 
 
 def drawn(seed: int, batch: int, size: int, kind: Programs = Programs.LOOPS) -> list[Program]:
@@ -12,12 +14,15 @@ def drawn(seed: int, batch: int, size: int, kind: Programs = Programs.LOOPS) -> 
     return programs
 
 
-def test_loops_and_graphs_and_both_can_be_drawn() -> None:
+def test_every_kind_of_programs_and_all_together_can_be_drawn() -> None:
     names = {kind: {program.module.name for program in drawn(1, 0, 30, kind)} for kind in Programs}
     assert names == {
         Programs.LOOPS: {"fuzz"},
+        Programs.WHILES: {"whiles"},
         Programs.GRAPHS: {"graph"},
-        Programs.ALL: {"fuzz", "graph"},
+        Programs.ALL: {"fuzz", "graph", "whiles"},
+        Programs.DYNAMIC: {"dynamic"},
+        Programs.WRONG_COUNTS: {"whiles"},
     }
 
 
@@ -46,12 +51,25 @@ def test_drawing_can_be_stopped() -> None:
     assert seen == [0, 1, 2, 3, 4]
 
 
+def test_what_a_visitor_raises_comes_out_and_nothing_is_visited_after_it() -> None:
+    seen = []
+
+    def visit(index: int, _: Program) -> None:
+        seen.append(index)
+        if index == 4:
+            raise KeyError("ours")
+
+    with pytest.raises(KeyError, match="ours"):
+        for_each_program(1, 0, 30, visit)
+    assert seen == [0, 1, 2, 3, 4]
+
+
 def test_every_graph_of_a_campaign_is_in_one_workers_share() -> None:
     for workers in (1, 2, 3, 7):
         shares = [
             [(batch, JOB.size_of(batch)) for batch in worker.batches()]
             for number in range(workers)
-            for worker in [Job("", {}, 1, number, workers, "", "", examples=1010, first=Position(number, 0))]
+            for worker in [Job((), {}, 1, number, workers, "", "", examples=1010, first=Position(number, 0))]
         ]
         together = sorted(share for worker in shares for share in worker)
         assert [batch for batch, _ in together] == list(range(len(together)))
@@ -65,7 +83,7 @@ def test_a_small_campaign_is_cut_so_that_workers_can_share_it() -> None:
 
 def test_a_job_arrives_as_it_was_sent() -> None:
     job = Job(
-        "dce",
+        ("dce", "cse"),
         {"A": "1"},
         1,
         0,
@@ -73,8 +91,11 @@ def test_a_job_arrives_as_it_was_sent() -> None:
         "out",
         "cache",
         deadline=1.5,
-        first=Position(4, 7),
+        first=Position(4, 7, 1),
         programs=Programs.GRAPHS,
+        voted=0.5,
+        given_up=(0,),
+        alone=True,
         save_as="agree",
         why="x",
     )

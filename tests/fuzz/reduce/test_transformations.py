@@ -1,3 +1,5 @@
+from collections.abc import Sequence
+
 import numpy as np
 import pytest
 
@@ -5,14 +7,18 @@ from fuzz.case import Case
 from fuzz.reduce.calls import fewer_calls
 from fuzz.reduce.decoration import less_decoration, plain_names, shorter_op_names
 from fuzz.reduce.dimensions import smaller_dimensions
+from fuzz.reduce.driver import reduce_case
 from fuzz.reduce.editing import Transformation
 from fuzz.reduce.instructions import no_dead_code, simpler_instructions
 from fuzz.reduce.literals import plainer_constants, plainer_inputs
+from fuzz.reduce.loops import flat_loop_states, smaller_loop_states
 from fuzz.reduce.outputs import smaller_root
 from fuzz.reduce.recipe import default_options, fewer_inputs, fewer_passes, fewer_switches
 from fuzz.reduce.signatures import fewer_parameters, fewer_results
 from fuzz.reduce.types import plainer_types
-from hlo import same_bits, value_shape
+from hlo import HloInstruction, Opcode, TupleShape, Value, same_bits, value_shape
+from hlo.evaluator import EvaluationLimit, evaluate
+from hlo.verify import verify
 
 
 def built(transformation: Transformation, case: Case) -> list[Case]:
@@ -292,3 +298,204 @@ def test_passes_go_from_the_end_and_where_they_change_nothing(make_case) -> None
         "tuple-simplifier,dce",
         "dce,call-inliner",  # the tuple simplifier has nothing to do, but dce has
     ]
+
+
+def negations(case: Case) -> int:
+    """How many are made; 0 where the program does not end."""
+    made = 0
+
+    def count(inst: HloInstruction, _: Sequence[Value], __: Value) -> None:
+        nonlocal made
+        made += inst.opcode is Opcode.NEGATE
+
+    try:
+        evaluate(case.module, case.inputs[0], observer=count)
+    except EvaluationLimit:
+        return 0
+    return made
+
+
+LOOP = """HloModule m
+cond { p = (s32[], f32[2], f32[4]) parameter(0)
+ a = s32[] get-tuple-element(p), index=0
+ n = s32[] constant(3)
+ ROOT l = pred[] compare(a, n), direction=LT }
+body { p = (s32[], f32[2], f32[4]) parameter(0)
+ a = s32[] get-tuple-element(p), index=0
+ one = s32[] constant(1)
+ s = s32[] add(a, one)
+ x = f32[2] get-tuple-element(p), index=1
+ y = f32[4] get-tuple-element(p), index=2
+ z = f32[4] negate(y)
+ ROOT r = (s32[], f32[2], f32[4]) tuple(s, x, z) }
+ENTRY main { i = s32[] constant(0)
+ x = f32[2] parameter(0)
+ y = f32[4] parameter(1)
+ t = (s32[], f32[2], f32[4]) tuple(i, x, y)
+ w = (s32[], f32[2], f32[4]) while(t), condition=cond, body=body
+ g = f32[2] get-tuple-element(w), index=1
+ h = f32[4] get-tuple-element(w), index=2
+ ROOT r = (f32[2], f32[4]) tuple(g, h) }
+"""
+
+
+NESTED_STATE = """HloModule m
+cond { p = (s32[], (f32[2], f32[4]), s32[]) parameter(0)
+ a = s32[] get-tuple-element(p), index=0
+ n = s32[] get-tuple-element(p), index=2
+ ROOT l = pred[] compare(a, n), direction=LT }
+body { p = (s32[], (f32[2], f32[4]), s32[]) parameter(0)
+ a = s32[] get-tuple-element(p), index=0
+ one = s32[] constant(1)
+ s = s32[] add(a, one)
+ both = (f32[2], f32[4]) get-tuple-element(p), index=1
+ x = f32[2] get-tuple-element(both), index=0
+ y = f32[4] get-tuple-element(both), index=1
+ z = f32[4] negate(y)
+ new = (f32[2], f32[4]) tuple(x, z)
+ n = s32[] get-tuple-element(p), index=2
+ ROOT r = (s32[], (f32[2], f32[4]), s32[]) tuple(s, new, n) }
+ENTRY main { i = s32[] constant(0)
+ n = s32[] constant(3)
+ x = f32[2] parameter(0)
+ y = f32[4] parameter(1)
+ both = (f32[2], f32[4]) tuple(x, y)
+ t = (s32[], (f32[2], f32[4]), s32[]) tuple(i, both, n)
+ w = (s32[], (f32[2], f32[4]), s32[]) while(t), condition=cond, body=body
+ g = (f32[2], f32[4]) get-tuple-element(w), index=1
+ ROOT h = f32[4] get-tuple-element(g), index=1 }
+"""
+FLAT_STATE = """HloModule m
+cond { p = (s32[], f32[2], f32[4], s32[]) parameter(0)
+ a = s32[] get-tuple-element(p), index=0
+ n = s32[] get-tuple-element(p), index=3
+ ROOT l = pred[] compare(a, n), direction=LT }
+body { p = (s32[], f32[2], f32[4], s32[]) parameter(0)
+ a = s32[] get-tuple-element(p), index=0
+ one = s32[] constant(1)
+ s = s32[] add(a, one)
+ x = f32[2] get-tuple-element(p), index=1
+ y = f32[4] get-tuple-element(p), index=2
+ z = f32[4] negate(y)
+ n = s32[] get-tuple-element(p), index=3
+ ROOT r = (s32[], f32[2], f32[4], s32[]) tuple(s, x, z, n) }
+ENTRY main { i = s32[] constant(0)
+ n = s32[] constant(3)
+ x = f32[2] parameter(0)
+ y = f32[4] parameter(1)
+ t = (s32[], f32[2], f32[4], s32[]) tuple(i, x, y, n)
+ w = (s32[], f32[2], f32[4], s32[]) while(t), condition=cond, body=body
+ ROOT h = f32[4] get-tuple-element(w), index=2 }
+"""
+
+
+def test_a_tuple_in_a_loops_state_becomes_its_elements(make_case, offers) -> None:
+    assert offers(flat_loop_states, make_case(NESTED_STATE), FLAT_STATE)
+    assert built(flat_loop_states, make_case(FLAT_STATE)) == []
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("new = (f32[2], f32[4]) tuple(x, z)", "new = (f32[2], f32[4]) copy(both)"),
+        ("ROOT h = f32[4] get-tuple-element(g), index=1", "ROOT h = (f32[2], f32[4]) copy(g)"),
+        (
+            " new = (f32[2], f32[4]) tuple(x, z)",
+            " out = (f32[2], f32[4]) copy(both)\n new = (f32[2], f32[4]) tuple(x, z)",
+        ),
+    ],
+)
+def test_a_tuple_that_is_used_whole_is_put_together_again(make_case, before: str, after: str) -> None:
+    case = make_case(NESTED_STATE.replace(before, after))
+    (made,) = built(flat_loop_states, case)
+    assert verify(made.module) == []
+    for inputs in case.inputs:
+        assert same_bits(evaluate(made.module, inputs), evaluate(case.module, inputs))
+
+
+def test_an_input_that_is_a_loops_state_gets_flat_with_it(make_case) -> None:
+    text = NESTED_STATE[: NESTED_STATE.index("ENTRY")] + (
+        "ENTRY main { t = (s32[], (f32[2], f32[4]), s32[]) parameter(0)\n"
+        " ROOT w = (s32[], (f32[2], f32[4]), s32[]) while(t), condition=cond, body=body }\n"
+    )
+    (made,) = built(flat_loop_states, make_case(text))
+    assert verify(made.module) == []
+    assert str(value_shape(made.inputs[0][0])) == "(s32[], f32[2], f32[4], s32[])"
+
+
+def test_a_state_that_the_body_hands_back_as_it_is_gets_flat(make_case) -> None:
+    text = NESTED_STATE.replace(" ROOT r =", " r =").replace("body { p =", "body { ROOT p =")
+    (made,) = built(flat_loop_states, make_case(text))
+    assert verify(made.module) == []
+
+
+def test_a_nested_state_that_is_read_whole_stays(make_case) -> None:
+    whole = " q = (s32[], (f32[2], f32[4]), s32[]) copy(p)\n both = (f32[2]"
+    assert built(flat_loop_states, make_case(NESTED_STATE.replace(" both = (f32[2]", whole, 1))) == []
+
+
+def test_a_nested_state_is_flat_in_what_is_left_of_a_case(make_case) -> None:
+    small = reduce_case(make_case(NESTED_STATE), lambda case: negations(case) >= 3).case
+    loops = [i for c in small.module.computations for i in c.instructions if i.opcode is Opcode.WHILE]
+    assert loops
+    assert not [e for loop in loops for e in loop.tuple_shape.elements if isinstance(e, TupleShape)]
+
+
+def test_an_element_that_a_loop_only_passes_on_goes_at_all_ends(make_case, offers) -> None:
+    wanted = (
+        LOOP.replace("(s32[], f32[2], f32[4])", "(s32[], f32[4])")
+        .replace(" x = f32[2] get-tuple-element(p), index=1\n", "")
+        .replace("(p), index=2", "(p), index=1")
+        .replace("(w), index=2", "(w), index=1")
+        .replace("tuple(s, x, z)", "tuple(s, z)")
+        .replace("tuple(i, x, y)", "tuple(i, y)")
+        .replace(" g = f32[2] get-tuple-element(w), index=1\n", "")
+        .replace("tuple(g, h)", "tuple(x, h)")
+    )
+    assert offers(smaller_loop_states, make_case(LOOP), wanted)
+
+
+def test_an_element_that_a_loop_makes_of_itself_stays(make_case) -> None:
+    made = built(smaller_loop_states, make_case(LOOP))
+    assert len(made) == 1
+    assert not any(case.module.find_instruction("z") is None for case in made)
+
+
+def test_an_input_that_is_a_loops_state_loses_what_the_loop_does_not_need(make_case) -> None:
+    text = LOOP[: LOOP.index("ENTRY")] + (
+        "ENTRY main { t = (s32[], f32[2], f32[4]) parameter(0)\n"
+        " ROOT w = (s32[], f32[2], f32[4]) while(t), condition=cond, body=body }\n"
+    )
+    (made,) = built(smaller_loop_states, make_case(text))
+    assert str(value_shape(made.inputs[0][0])) == "(s32[], f32[4])"
+
+
+def test_a_loop_goes_with_the_only_element_that_is_read_of_it(make_case, offers) -> None:
+    text = LOOP.replace(" h = f32[4] get-tuple-element(w), index=2\n", "").replace(
+        " ROOT r = (f32[2], f32[4]) tuple(g, h)", " ROOT r = (f32[2], f32[4]) tuple(g, y)"
+    )
+    wanted = (
+        "HloModule m\nENTRY main { x = f32[2] parameter(0)\n y = f32[4] parameter(1)\n"
+        " ROOT r = (f32[2], f32[4]) tuple(x, y) }"
+    )
+    assert offers(smaller_loop_states, make_case(text), wanted)
+
+
+def test_a_state_that_is_read_whole_stays(make_case) -> None:
+    text = LOOP.replace(
+        " x = f32[2] get-tuple", " q = (s32[], f32[2], f32[4]) copy(p)\n x = f32[2] get-tuple"
+    )
+    assert built(smaller_loop_states, make_case(text)) == []
+
+
+def test_a_long_loop_gets_as_short_as_the_failure_allows(make_case) -> None:
+    """By its bound: a number that is smaller is simpler, also where it has as many digits."""
+    case = make_case(LOOP.replace("constant(3)", "constant(12)"))
+    reduced = reduce_case(case, lambda case: negations(case) >= 5).case
+    bounds = [
+        int(np.asarray(inst.literal.value))
+        for computation in reduced.module.computations
+        for inst in computation.instructions
+        if inst.opcode is Opcode.CONSTANT and inst.users and inst.users[0].opcode is Opcode.COMPARE
+    ]
+    assert bounds == [5]
