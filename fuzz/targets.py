@@ -5,14 +5,18 @@ from __future__ import annotations
 import difflib
 import importlib
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
 
+import jax
+
 from fuzz.calling import pack_arguments
 from hlo import HloModule, InvalidInput
 from hlo.interchange import from_jax, read_file
+from oracle.reference import X64_BEFORE
 
 EXAMPLE_ARGUMENTS = "_example_args"
 """A function `f` has a companion `f_example_args()` beside it, which returns a tuple of arguments to trace it with:
@@ -37,13 +41,32 @@ def load_target(text: str, *, pack: bool = True) -> Target:
     match = _FUNCTION.fullmatch(text)
     if match is None or Path(text).exists():
         return Target(read_file(text), 0)
-    module = _import(match[1], text)
-    function = _function(module, match[2], text)
-    arguments = _function(module, match[2] + EXAMPLE_ARGUMENTS, text)()
-    if not isinstance(arguments, tuple):
-        raise InvalidInput(f"{match[2]}{EXAMPLE_ARGUMENTS}() returns no tuple of arguments", path=text)
-    program = from_jax(function, *arguments)
+    with _precision_of_the_user():
+        program = _traced(match[1], match[2], text)
     return Target(program, pack_arguments(program) if pack else 0)
+
+
+@contextmanager
+def _precision_of_the_user() -> Generator[None, None, None]:
+    """JAX without the 64-bit types that the reference turns on: as it is where the program usually runs.
+
+    For the whole process rather than this thread, so that a program can turn them on itself.
+    """
+    ours = jax.config.values["jax_enable_x64"]
+    jax.config.update("jax_enable_x64", X64_BEFORE)
+    try:
+        yield
+    finally:
+        jax.config.update("jax_enable_x64", ours)
+
+
+def _traced(module_name: str, name: str, text: str) -> HloModule:
+    module = _import(module_name, text)
+    function = _function(module, name, text)
+    arguments = _function(module, name + EXAMPLE_ARGUMENTS, text)()
+    if not isinstance(arguments, tuple):
+        raise InvalidInput(f"{name}{EXAMPLE_ARGUMENTS}() returns no tuple of arguments", path=text)
+    return from_jax(function, *arguments)
 
 
 def _import(name: str, text: str) -> ModuleType:

@@ -1,11 +1,12 @@
 import sys
 
+import jax
 import numpy as np
 import pytest
 
 from fuzz.calling import pack_arguments
 from fuzz.targets import load_target
-from hlo import InvalidInput, Opcode, same_bits
+from hlo import HloModule, InvalidInput, Opcode, same_bits
 from hlo.evaluator import evaluate
 from hlo.interchange import read_text
 from hlo.verify import verify
@@ -42,8 +43,37 @@ def program(tmp_path, monkeypatch) -> str:
 
 def test_a_jax_function_is_traced_with_its_companions_arguments(program) -> None:
     target = load_target(f"{program}:step")
-    shapes = [str(parameter.shape) for parameter in target.module.entry_computation.parameters]
-    assert shapes == ["f32[3]", "f32[3]"]
+    assert entry_types(target.module) == ["f32[3]", "f32[3]"]
+
+
+def entry_types(module: HloModule) -> list[str]:
+    return [str(parameter.shape) for parameter in module.entry_computation.parameters]
+
+
+WIDE = """
+import jax, jax.numpy as jnp
+SWITCH
+
+def f(x):
+    return x + jnp.arange(3)
+
+def f_example_args():
+    return (jnp.arange(3),)
+"""
+
+
+@pytest.mark.parametrize(
+    ("switch", "kind"), [("", "s32[3]"), ('jax.config.update("jax_enable_x64", True)', "s64[3]")]
+)
+def test_a_program_has_64_bits_only_where_it_turns_them_on(
+    tmp_path, monkeypatch, switch: str, kind: str
+) -> None:
+    (tmp_path / "wide.py").write_text(WIDE.replace("SWITCH", switch))
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "wide", raising=False)
+    before = jax.config.values["jax_enable_x64"]
+    assert entry_types(load_target("wide:f").module) == [kind]
+    assert jax.config.values["jax_enable_x64"] == before
 
 
 def test_the_arguments_of_a_call_become_one_tuple(program) -> None:
