@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from fuzz.campaign.plan import Programs
 from fuzz.campaign.source import StopDrawing, for_each_program
 from fuzz.campaign.worker import case_of
 from fuzz.case import Case, verdict_text
@@ -16,15 +17,25 @@ from passes import DEFAULT_PIPELINE, Pipeline, parse_pipeline
 GRAPHS = 2_000
 WORKING = 12
 SEED = 20
-PIPELINE = parse_pipeline(DEFAULT_PIPELINE)
-GUARDS = [(pass_.name, guard) for pass_ in PIPELINE.passes for guard in pass_.guards]
+SLICES = parse_pipeline(DEFAULT_PIPELINE)
+UNROLLER = parse_pipeline("neuron:1")
+PADDER = parse_pipeline("dynamic-padder")
+CONCAT = parse_pipeline("neuron-repeated-dus-to-concat")
+GUARDS = [
+    *((SLICES, Programs.LOOPS, pass_.name, guard) for pass_ in SLICES.passes for guard in pass_.guards),
+    (UNROLLER, Programs.WHILES, "while-loop-unroller", "no_wrap"),
+    (UNROLLER, Programs.WHILES, "while-loop-unroller", "zero_trips"),
+    *((PADDER, Programs.DYNAMIC, pass_.name, guard) for pass_ in PADDER.passes for guard in pass_.guards),
+    (UNROLLER, Programs.WRONG_COUNTS, "while-loop-unroller", "check_known_trip_count"),
+    (CONCAT, Programs.LOOPS, "neuron-repeated-dus-to-concat", "fresh_tokens"),
+]
 
 
-def without(pass_name: str, guard: str) -> Pipeline:
+def without(pipeline: Pipeline, pass_name: str, guard: str) -> Pipeline:
     return Pipeline(
         tuple(
             replace(pass_, **{guard: False}) if pass_.name == pass_name else pass_
-            for pass_ in PIPELINE.passes
+            for pass_ in pipeline.passes
         )
     )
 
@@ -35,7 +46,7 @@ def verdict_of(case: Case) -> str:
     return verdict_text(verdict) if isinstance(verdict, Disagree) else ""
 
 
-def first_finding(pipeline: Pipeline) -> Case | None:
+def first_finding(pipeline: Pipeline, kind: Programs) -> Case | None:
     found: list[Case] = []
 
     def visit(number: int, program: Program) -> None:
@@ -44,13 +55,17 @@ def first_finding(pipeline: Pipeline) -> Case | None:
             found.append(case)
             raise StopDrawing
 
-    for_each_program(SEED, 0, GRAPHS, visit)
+    for_each_program(SEED, 0, GRAPHS, visit, kind)
     return found[0] if found else None
 
 
-@pytest.mark.parametrize(("pass_name", "guard"), GUARDS)
-def test_a_guard_is_missed_and_the_program_that_misses_it_is_small(pass_name: str, guard: str) -> None:
-    case = first_finding(without(pass_name, guard))
+@pytest.mark.parametrize(
+    ("pipeline", "kind", "pass_name", "guard"), GUARDS, ids=[f"{row[2]}-{row[3]}" for row in GUARDS]
+)
+def test_a_guard_is_missed_and_the_program_that_misses_it_is_small(
+    pipeline: Pipeline, kind: Programs, pass_name: str, guard: str
+) -> None:
+    case = first_finding(without(pipeline, pass_name, guard), kind)
     assert case is not None
     wanted = verdict_of(case)
     small = reduce_case(case, lambda other: verdict_of(other) == wanted, seconds=60.0).case

@@ -9,7 +9,7 @@ from fuzz.corpus import load
 from fuzz.reduce import working_instructions
 from fuzz.replay import replay
 from oracle.judge import judge
-from passes import DEFAULT_PIPELINE, parse_pipeline
+from passes import PASSES, parse_pipeline
 
 CORPUS = Path(__file__).resolve().parents[2] / "corpus"
 FILES = sorted(path.relative_to(CORPUS).as_posix() for path in CORPUS.rglob("*.hlo"))
@@ -45,7 +45,7 @@ def test_a_case_says_why_it_is_there(name: str) -> None:
 
 @pytest.mark.parametrize(
     ("pass_name", "guard"),
-    [(pass_.name, guard) for pass_ in parse_pipeline(DEFAULT_PIPELINE).passes for guard in pass_.guards],
+    [(name, guard) for name, pass_ in PASSES.items() for guard in pass_.guards],
 )
 def test_each_guard_has_a_case_that_is_read_at_a_glance(pass_name: str, guard: str) -> None:
     cases = [load(CORPUS / name).case for name in FILES if name.startswith("guards/")]
