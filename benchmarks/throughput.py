@@ -16,8 +16,9 @@ from collections import Counter
 
 import jax
 
+from fuzz.campaign.judging import case_of
 from fuzz.campaign.source import for_each_program
-from fuzz.campaign.worker import case_of, keep_out_of_garbage_collection
+from fuzz.campaign.worker import keep_out_of_garbage_collection
 from fuzz.case import Case
 from fuzz.generators import Program
 from fuzz.settings import read_settings

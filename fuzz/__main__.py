@@ -5,13 +5,21 @@ from collections.abc import Sequence
 
 from fuzz.settings import read_settings
 
+_NOBODY_READS = 141
+"""128 + SIGPIPE: what a shell says of a program that writes to a pipe whose reader is gone."""
+
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit status."""
     settings = read_settings()
-    from fuzz.cli import run  # only now: settings are read before anything imports JAX
+    # only now: settings are read before anything imports JAX
+    from fuzz.cli import run
+    from fuzz.report import OutputClosed
 
-    return run(sys.argv[1:] if arguments is None else arguments, settings)
+    try:
+        return run(sys.argv[1:] if arguments is None else arguments, settings)
+    except OutputClosed:
+        return _NOBODY_READS
 
 
 if __name__ == "__main__":

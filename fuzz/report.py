@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import os
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -20,14 +21,31 @@ _SHOWN_ELEMENTS = 40
 _SECONDS_BETWEEN_LINES = 5.0
 
 
+class OutputClosed(Exception):
+    """Nobody reads what is said any more, as after `hlofuzz passes | head`. What else is written there is dropped."""
+
+
 def say(text: str) -> None:
-    """An answer, on standard output."""
-    print(text, flush=True)
+    """An answer, on standard output. Raises OutputClosed."""
+    _write(sys.stdout, text + "\n")
 
 
 def complain(text: str) -> None:
-    """What went wrong, on standard error."""
-    print(text, file=sys.stderr, flush=True)
+    """What went wrong, on standard error. Raises OutputClosed."""
+    _write(sys.stderr, text + "\n")
+
+
+def _write(stream: TextIO, text: str) -> None:
+    """Write and flush; the reader must not wait for an answer that is there."""
+    try:
+        stream.write(text)
+        stream.flush()
+    except BrokenPipeError:
+        # The text is in the stream's buffer yet, which the interpreter flushes once more when it ends.
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, stream.fileno())
+        os.close(nowhere)
+        raise OutputClosed from None
 
 
 def verdict_line(verdict: Verdict) -> str:
@@ -162,13 +180,11 @@ class ProgressLine:
     def show(self, text: str) -> None:
         """It is here now."""
         if self._stream.isatty():
-            self._stream.write("\r" + text.ljust(self._width))
+            _write(self._stream, "\r" + text.ljust(self._width))
             self._width = len(text)
-            self._stream.flush()
         elif self._clock() - self._last >= _SECONDS_BETWEEN_LINES:
             self._last = self._clock()
-            self._stream.write(text + "\n")
-            self._stream.flush()
+            _write(self._stream, text + "\n")
 
     def end(self) -> None:
         """It is over: the next line begins below."""

@@ -25,6 +25,7 @@ ENVIRONMENT_DOOR = {"fuzz/settings.py"}
 # jaxlib's private modules change without notice: they are feature-detected in one place, and engines that
 # compile or interpret may hold what that place hands them. Children that jaxlib may take along start without us.
 JAXLIB_DOORS = {
+    "fuzz/inside_jax/door.py",
     "hlo/interchange/bridge.py",
     "oracle/engines/compiled.py",
     "oracle/engines/compiler_child.py",
