@@ -1,9 +1,11 @@
-"""On which operands may a compiler give an integer operation one value here and another one there?
+"""On which operands may a compiler give an operation one value here and another one there?
 
-Our evaluator and XLA's code generator have one value for each of these cases and agree on it, so the two are compared
-on them. But a compiler as a whole is free: one of its passes may choose another value than its code generator.
-Sources: XLA's operation semantics, on integer division overflow ("implementation-defined"); StableHLO's
-specification, convert, on numbers that the integer type does not have.
+Of integers, our evaluator and XLA's code generator have one value for each of these cases and agree on it, so the two
+are compared on them. But a compiler as a whole is free: one of its passes may choose another value than its code
+generator. Sources: XLA's operation semantics, on integer division overflow ("implementation-defined"); StableHLO's
+specification, convert, on numbers that the integer type does not have. The variance of a batch normalisation may be
+taken as the mean of squares less the square of the mean (`batchnorm_expander.cc` upstream), of which little is left
+where the numbers are almost equal.
 """
 
 from __future__ import annotations
@@ -13,6 +15,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from hlo import HloInstruction, Opcode, PrimitiveType, Value
+from hlo.attributes import BatchNormOptions
 
 
 def implementation_defined(inst: HloInstruction, operands: Sequence[Value]) -> str | None:
@@ -22,6 +25,8 @@ def implementation_defined(inst: HloInstruction, operands: Sequence[Value]) -> s
             return _divides_without_quotient(inst, operands)
         case Opcode.CONVERT:
             return _converts_without_image(inst, operands)
+        case Opcode.BATCH_NORM_TRAINING:
+            return _cancels(inst, operands)
         case _:
             return None
 
@@ -48,6 +53,22 @@ def _converts_without_image(inst: HloInstruction, operands: Sequence[Value]) -> 
     if np.all((wide >= float(low)) & (wide < float(high + 1))):
         return None
     return f"convert of a float that {kind.text} does not have"
+
+
+_LEAST_SHARE = 1 / 16
+"""Of the mean of squares, in the variance: below that more than four bits cancel."""
+
+
+def _cancels(inst: HloInstruction, operands: Sequence[Value]) -> str | None:
+    options = inst.attributes
+    assert isinstance(options, BatchNormOptions)
+    numbers = np.moveaxis(np.asarray(operands[0]).astype(np.float64), options.feature_index, 0)
+    rows = numbers.reshape(numbers.shape[0], -1)
+    if not rows.size:
+        return None
+    if np.any(rows.var(axis=1) < _LEAST_SHARE * np.mean(rows * rows, axis=1)):
+        return "batch-norm-training of numbers whose variance cancels"
+    return None
 
 
 def _range(kind: PrimitiveType) -> tuple[int, int]:
