@@ -186,12 +186,13 @@ def test_what_may_run_on_dynamic_arrays_does_so_when_it_is_given_one() -> None:
             first = s32[<=5] negate(param_padded)
             one = s32[<=5] custom-call(first), custom_call_target="{TARGET}"
             second = s32[<=5] negate(one)
-            ROOT two = s32[<=5] custom-call(second), custom_call_target="{TARGET}" }}"""
+            ROOT end = s32[<=5] abs(second) }}"""
     )
     assert DynamicPadder().pad(module, Trace(), supports=optional)
     assert verify(module) == []
     assert chain(module.entry_computation.root) == [
-        *(TARGET, "negate", TARGET, "SliceToDynamic", "negate", "parameter"),
+        *("SliceToDynamic", "abs", "get-tuple-element", "PadToStatic"),
+        *("negate", TARGET, "SliceToDynamic", "negate", "parameter"),
     ]
 
 
@@ -234,3 +235,32 @@ def test_a_handler_says_the_sizes_of_custom_calls() -> None:
     size = sizes.size(module.entry_computation.root, (), 0)
     assert size is not None
     assert size.literal.value == 3
+
+
+def test_a_loop_may_carry_a_padded_array_beside_a_dynamic_one() -> None:
+    state = "(s32[], f32[<=4], f32[<=4])"
+    module = padded(
+        f"""x = f32[<=4] parameter(0)
+            y = f32[<=4] parameter(1)
+            zero = s32[] constant(0)
+            init = {state} tuple(zero, x, y)
+            loop = {state} while(init), condition=cond, body=body
+            a = f32[<=4] get-tuple-element(loop), index=1
+            b = f32[<=4] get-tuple-element(loop), index=2
+            c = f32[<=4] negate(a)
+            d = f32[<=4] negate(b)
+            ROOT end = (f32[<=4], f32[<=4]) tuple(c, d)""",
+        f"""body {{ s = {state} parameter(0)
+            i = s32[] get-tuple-element(s), index=0
+            x = f32[<=4] get-tuple-element(s), index=1
+            y = f32[<=4] get-tuple-element(s), index=2
+            one = s32[] constant(1)
+            j = s32[] add(i, one)
+            u = f32[<=4] {CALL}
+            v = f32[<=4] negate(y)
+            ROOT r = {state} tuple(j, u, v) }}
+        """,
+        LOOP[1].replace("(s32[], f32[<=4])", state),
+    )
+    assert targets(module) == [TARGET, *["PadToStatic"] * 2, *["SliceToDynamic"] * 2]
+    assert [what(part) for part in module.entry_computation.root.operands] == ["SliceToDynamic"] * 2
