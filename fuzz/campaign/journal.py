@@ -50,13 +50,16 @@ class JournalWriter:
 
     def note(self, stage: Stage, position: Position, done: int) -> None:
         """From now on the worker is at this."""
-        _RECORD.pack_into(self._memory, 0, stage, *position, done, time.monotonic())
+        # not pack_into, which clears the memory first: for a reader the worker would be starting again
+        self._memory[:] = _RECORD.pack(stage, *position, done, time.monotonic())
 
 
 def read_journal(path: Path) -> Entry | None:
     """What the worker was at last; None while it has not begun."""
     try:
-        data = path.read_bytes()
+        data, again = path.read_bytes(), path.read_bytes()
+        while data != again:  # it was being written
+            data, again = again, path.read_bytes()
     except FileNotFoundError:
         return None
     if len(data) != _RECORD.size:
