@@ -167,7 +167,7 @@ def _custom_call(
     if call.padding_type not in PADDING_TYPES:
         raise ShapeError(f"padding type {call.padding_type!r} is none of {', '.join(PADDING_TYPES)}")
     for count in (call.feature_group_count, call.batch_group_count):
-        if not isinstance(count, int) or count < 1:
+        if type(count) is not int or count < 1:
             raise ShapeError(f"group count {count} is not positive")
     return _declared(declared)
 

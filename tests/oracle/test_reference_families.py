@@ -384,60 +384,62 @@ CASES: list[tuple[Opcode, list[str], str, str]] = [
     ),
 ]
 
-CASES += [
-    *(
+CASES.extend(
+    [
+        *(
+            (
+                Opcode.SCAN,
+                ANY,
+                "T[3,4], T[3]",
+                f"(T[3,4], T[3]) scan(p0, p1), dimensions={{1}}, is_reverse={reverse}, num_carries=1, to_apply=running",
+            )
+            for reverse in ("true", "false")
+        ),
         (
             Opcode.SCAN,
-            ANY,
-            "T[3,4], T[3]",
-            f"(T[3,4], T[3]) scan(p0, p1), dimensions={{1}}, is_reverse={reverse}, num_carries=1, to_apply=running",
-        )
-        for reverse in ("true", "false")
-    ),
-    (
-        Opcode.SCAN,
-        ["f32", "u8"],
-        "T[4], s32[4], T[]",
-        "(s32[4], T[4], T[]) scan(p0, p1, p2), dimensions={0}, num_carries=1, to_apply=crossed",
-    ),
-    *(
-        (
-            Opcode.RAGGED_DOT,
-            [*NUMBERS, "c64"],
-            f"{left}, {right}, {sizes}",
-            f"{result} ragged-dot(p0, p1, p2), {numbers}",
-        )
-        for left, right, sizes, result, numbers in [
+            ["f32", "u8"],
+            "T[4], s32[4], T[]",
+            "(s32[4], T[4], T[]) scan(p0, p1, p2), dimensions={0}, num_carries=1, to_apply=crossed",
+        ),
+        *(
             (
-                *("T[7,3]", "T[2,3,4]", "s32[2]", "T[7,4]"),
-                "lhs_contracting_dims={1}, rhs_contracting_dims={1}, lhs_ragged_dims={0}, rhs_group_dims={0}",
-            ),
+                Opcode.RAGGED_DOT,
+                [*NUMBERS, "c64"],
+                f"{left}, {right}, {sizes}",
+                f"{result} ragged-dot(p0, p1, p2), {numbers}",
+            )
+            for left, right, sizes, result, numbers in [
+                (
+                    *("T[7,3]", "T[2,3,4]", "s32[2]", "T[7,4]"),
+                    "lhs_contracting_dims={1}, rhs_contracting_dims={1}, lhs_ragged_dims={0}, rhs_group_dims={0}",
+                ),
+                (
+                    *("T[2,7,3]", "T[2,4,3,3]", "u8[3]", "T[2,7,4]"),
+                    "lhs_batch_dims={0}, rhs_batch_dims={0}, lhs_contracting_dims={2}, rhs_contracting_dims={2},"
+                    " lhs_ragged_dims={1}, rhs_group_dims={3}",
+                ),
+                (
+                    *("T[3,7]", "T[7,4]", "s64[3]", "T[3,3,4]"),
+                    "lhs_contracting_dims={1}, rhs_contracting_dims={0}, lhs_ragged_dims={1}",
+                ),
+                (
+                    *("T[2,3,4]", "T[2,4,3]", "s32[2]", "T[2,3,3]"),
+                    "lhs_batch_dims={0}, rhs_batch_dims={0}, lhs_contracting_dims={2}, rhs_contracting_dims={1},"
+                    " lhs_ragged_dims={0}",
+                ),
+            ]
+        ),
+        *(
             (
-                *("T[2,7,3]", "T[2,4,3,3]", "u8[3]", "T[2,7,4]"),
-                "lhs_batch_dims={0}, rhs_batch_dims={0}, lhs_contracting_dims={2}, rhs_contracting_dims={2},"
-                " lhs_ragged_dims={1}, rhs_group_dims={3}",
-            ),
-            (
-                *("T[3,7]", "T[7,4]", "s64[3]", "T[3,3,4]"),
-                "lhs_contracting_dims={1}, rhs_contracting_dims={0}, lhs_ragged_dims={1}",
-            ),
-            (
-                *("T[2,3,4]", "T[2,4,3]", "s32[2]", "T[2,3,3]"),
-                "lhs_batch_dims={0}, rhs_batch_dims={0}, lhs_contracting_dims={2}, rhs_contracting_dims={1},"
-                " lhs_ragged_dims={0}",
-            ),
-        ]
-    ),
-    *(
-        (
-            Opcode.SCALED_DOT,
-            ["f8e4m3fn", "f8e5m2", "f4e2m1fn", "bf16", "f32"],
-            f"T[3,8], {right}[8,2], {scale}[3,4], {scale}[2,1]",
-            "f32[3,2] scaled-dot(p0, p1, p2, p3), lhs_contracting_dims={1}, rhs_contracting_dims={0}",
-        )
-        for right, scale in [("f8e4m3fn", "f8e8m0fnu"), ("T", "bf16"), ("bf16", "f32")]
-    ),
-]
+                Opcode.SCALED_DOT,
+                ["f8e4m3fn", "f8e5m2", "f4e2m1fn", "bf16", "f32"],
+                f"T[3,8], {right}[8,2], {scale}[3,4], {scale}[2,1]",
+                "f32[3,2] scaled-dot(p0, p1, p2, p3), lhs_contracting_dims={1}, rhs_contracting_dims={0}",
+            )
+            for right, scale in [("f8e4m3fn", "f8e8m0fnu"), ("T", "bf16"), ("bf16", "f32")]
+        ),
+    ]
+)
 
 COMPLEX = {"f32": "c64", "f64": "c128"}
 

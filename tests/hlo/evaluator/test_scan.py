@@ -77,6 +77,8 @@ ENTRY e {
 def test_steps_are_iterations() -> None:
     module = read_text("HloModule m\n" + SUM.replace("[N]", "[5]"))
     inputs = (np.ones(5, np.int32), np.array(0, np.int32))
-    assert evaluate(module, inputs, limits=Limits(while_iterations=5))[1] == 5
+    result = evaluate(module, inputs, limits=Limits(while_iterations=5))
+    assert isinstance(result, tuple)
+    assert result[1] == 5
     with pytest.raises(EvaluationLimit, match="while iterations"):
         evaluate(module, inputs, limits=Limits(while_iterations=4))
