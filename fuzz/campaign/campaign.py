@@ -267,9 +267,12 @@ class Campaign:
         job, position = worker.job, entry.position
         begin = job.first.pipeline if position.graph == job.first.graph else 0
         judged = range(begin, position.pipeline) if entry.stage is Stage.JUDGING else range(0)
+        # of the first graph it had only those pipelines to judge that are behind the death of another worker
+        has_first = untold > 0 and worker.answered == 0
         for number, pipeline in enumerate(self._pipelines):
             if number not in job.given_up:
-                self.statistics[Table.JUDGED][pipeline] += untold + (number in judged)
+                done_before = has_first and number < job.first.pipeline
+                self.statistics[Table.JUDGED][pipeline] += untold - done_before + (number in judged)
         for (pipeline, expect), count in worker.found.items():
             for _ in range(count):
                 self.statistics.count_finding(pipeline, expect)
