@@ -17,9 +17,7 @@ from collections.abc import Iterator
 from importlib.metadata import version
 from pathlib import Path
 
-from hypothesis import HealthCheck, Phase, given, seed, settings
-
-from fuzz.generators import Program
+from fuzz.generators import draw_sample
 from fuzz.generators.dynamic import dynamics
 from hlo.interchange import write_text
 from oracle import draw_inputs
@@ -40,26 +38,6 @@ _PLACES = (
     (re.compile(r"\d+"), "…"),
 )
 """What tells one message from another and does not matter."""
-
-
-def draw(count: int, number: int) -> list[Program]:
-    """The same programs each time."""
-    drawn: list[Program] = []
-
-    @seed(number)
-    @settings(
-        max_examples=count,
-        database=None,
-        deadline=None,
-        phases=[Phase.generate],
-        suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
-    )
-    @given(dynamics())
-    def collect(program: Program) -> None:
-        drawn.append(program)
-
-    collect()
-    return drawn
 
 
 def lines(found: list[PaddersCompared], number: int) -> Iterator[str]:
@@ -138,7 +116,7 @@ def main() -> int:
     options = parser.parse_args()
     found = [
         compare_padders(case.module, draw_inputs(case.module, case.input_seed, _INPUTS))
-        for case in draw(options.programs, options.seed)
+        for case in draw_sample(dynamics(), options.programs, options.seed)
     ]
     text = "\n".join(lines(found, options.seed))
     print(text)

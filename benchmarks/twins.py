@@ -15,10 +15,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import jaxlib
-from hypothesis import HealthCheck, Phase, given, seed, settings
-from hypothesis.strategies import SearchStrategy
 
-from fuzz.generators import Program, programs
+from fuzz.generators import Program, draw_sample, programs
 from fuzz.generators.graphs import graphs
 from hlo.interchange import write_text
 from oracle import draw_inputs
@@ -27,26 +25,6 @@ from oracle.twins import ALONE, TWINS, Comparison, Difference, Outcome, Twin, ho
 TABLE = Path(__file__).resolve().parents[1] / "docs" / "twins.md"
 _INPUTS = 2
 _BEGIN, _END = "<!-- measured: begin -->", "<!-- measured: end -->"
-
-
-def draw(strategy: SearchStrategy[Program], count: int) -> list[Program]:
-    """The same programs each time."""
-    drawn: list[Program] = []
-
-    @seed(1)
-    @settings(
-        max_examples=count,
-        database=None,
-        deadline=None,
-        phases=[Phase.generate],
-        suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
-    )
-    @given(strategy)
-    def collect(program: Program) -> None:
-        drawn.append(program)
-
-    collect()
-    return drawn
 
 
 def compare_all(twin: Twin, cases: list[Program]) -> list[Comparison]:
@@ -103,7 +81,7 @@ def main() -> int:
     parser.add_argument("graphs", nargs="?", type=int, default=100)
     parser.add_argument("--write", action="store_true", help=f"replace the measured part of {TABLE.name}")
     options = parser.parse_args()
-    cases = draw(graphs(), options.graphs) + draw(programs(), options.graphs)
+    cases = draw_sample(graphs(), options.graphs) + draw_sample(programs(), options.graphs)
     results = {twin: compare_all(twin, cases) for twin in TWINS}
     text = "\n".join(lines(results))
     print(text)

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from fuzz.generators import Program, programs
+from fuzz.generators import Program, draw_sample, programs
 from fuzz.generators.whiles import WhileProfile, whiles
 from hlo import (
     ArrayShape,
@@ -30,7 +30,6 @@ from hlo.evaluator import evaluate
 from oracle.inputs import draw_inputs
 from passes import Trace, parse_pipeline
 from passes.neuron import DynamicSliceMover
-from tests.fuzz.generators.sampling import draw_sample
 
 VARIABLE = "NEURON_DISABLE_MOVEMENT_OF_SLICE_FROM_PARAM"
 NOTICING = "NOTICING NEURON_DISABLE_MOVEMENT_OF_SLICE_FROM_PARAM=1"

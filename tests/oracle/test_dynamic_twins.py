@@ -6,10 +6,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, Phase, given, seed, settings
 
 from fuzz.corpus import load
-from fuzz.generators import Program
+from fuzz.generators import draw_sample
 from fuzz.generators.dynamic import dynamics
 from hlo import BridgeUnavailable, HloModule, Opcode
 from hlo.interchange import read_text, write_text
@@ -35,32 +34,13 @@ def xla() -> None:
         pytest.skip(str(error))
 
 
-def sample(count: int) -> list[Program]:
-    drawn: list[Program] = []
-
-    @seed(11)
-    @settings(
-        max_examples=count,
-        database=None,
-        deadline=None,
-        phases=[Phase.generate],
-        suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
-    )
-    @given(dynamics())
-    def collect(program: Program) -> None:
-        drawn.append(program)
-
-    collect()
-    return drawn
-
-
 def report(found: PaddersCompared) -> str:
     return "\n".join([found.ours, found.theirs, write_text(found.program) if found.program else ""])
 
 
 def held(count: int) -> Counter[DynamicOutcome]:
     outcomes: Counter[DynamicOutcome] = Counter()
-    for program in sample(count):
+    for program in draw_sample(dynamics(), count, 11):
         found = compare_padders(program.module, draw_inputs(program.module, program.input_seed, 3))
         outcomes[found.outcome] += 1
         assert found.outcome is not DynamicOutcome.WE_DEPART, report(found)

@@ -5,9 +5,8 @@ from collections import Counter
 from types import ModuleType
 
 import pytest
-from hypothesis import HealthCheck, Phase, given, seed, settings
 
-from fuzz.generators import Program, programs
+from fuzz.generators import draw_sample, programs
 from fuzz.generators.graphs import graphs
 from hlo import BridgeUnavailable, HloModule, Opcode, Value
 from hlo.interchange import read_text, write_text
@@ -36,34 +35,13 @@ def xla() -> None:
         pytest.skip(str(error))
 
 
-def sample(count: int) -> list[Program]:
-    """As many of each generator."""
-    drawn: list[Program] = []
-    for strategy in (graphs(), programs()):
-
-        @seed(7)
-        @settings(
-            max_examples=count,
-            database=None,
-            deadline=None,
-            phases=[Phase.generate],
-            suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
-        )
-        @given(strategy)
-        def collect(program: Program) -> None:
-            drawn.append(program)
-
-        collect()
-    return drawn
-
-
 def _report(found: Comparison) -> str:
     return "\n".join([found.detail, *(write_text(m) for m in (found.program, found.ours, found.theirs) if m)])
 
 
 def held(twin: Twin, count: int) -> Counter[str]:
     outcomes: Counter[str] = Counter()
-    for program in sample(count):
+    for program in [*draw_sample(graphs(), count, 7), *draw_sample(programs(), count, 7)]:
         inputs = draw_inputs(program.module, program.input_seed, 2)
         found = hold_together(twin, program.module, inputs)
         assert found.outcome is not Outcome.DIFFER, _report(found)

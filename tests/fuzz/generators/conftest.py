@@ -1,9 +1,12 @@
 """Programs to look at, drawn once for all tests that only look."""
 
+from collections.abc import Callable
+
 import pytest
 
-from fuzz.generators import DEFAULT, Profile, Program, programs
-from tests.fuzz.generators.sampling import Sample, draw_sample
+from fuzz.generators import DEFAULT, Profile, Program, draw_sample, programs
+
+Sample = Callable[..., list[Program]]
 
 
 @pytest.fixture(scope="session")

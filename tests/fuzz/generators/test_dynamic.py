@@ -4,7 +4,7 @@ from collections import Counter
 
 import pytest
 
-from fuzz.generators import Program
+from fuzz.generators import Program, draw_sample
 from fuzz.generators.draft import Draft
 from fuzz.generators.dynamic import REFUSALS, RULES, DynamicFeature, DynamicProfile, dynamics
 from fuzz.generators.dynamic.graph import DynamicGraph
@@ -16,7 +16,6 @@ from oracle.true_size import is_dynamic
 from passes import PassError, Trace
 from passes.stock import DynamicPadder
 from passes.stock.dynamic_dimension_inference import DynamismRefused
-from tests.fuzz.generators.sampling import draw_sample
 
 PROGRAMS = 900
 OF_CUSTOM_CALLS = {"window", "convolution"}  # which are not drawn

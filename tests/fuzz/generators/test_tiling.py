@@ -6,7 +6,7 @@ from itertools import product
 
 import pytest
 
-from fuzz.generators import Program
+from fuzz.generators import Program, draw_sample
 from fuzz.generators.draft import Draft
 from fuzz.generators.palette import LANES, Lane
 from fuzz.generators.tape import Tape
@@ -19,7 +19,6 @@ from hlo.verify import verify
 from oracle.inputs import draw_inputs
 from passes import Trace, parse_pipeline
 from passes.neuron import NeuronRepeatedDusToConcat
-from tests.fuzz.generators.sampling import draw_sample
 
 PLAIN = Tiling(
     lane=LANES[0],

@@ -1,10 +1,13 @@
 """Graphs to look at, drawn once for all tests that only look."""
 
+from collections.abc import Callable
+
 import pytest
 
-from fuzz.generators import Program
+from fuzz.generators import Program, draw_sample
 from fuzz.generators.graphs import GraphProfile, graphs
-from tests.fuzz.generators.sampling import Sample, draw_sample
+
+Sample = Callable[..., list[Program]]
 
 
 @pytest.fixture(scope="session")

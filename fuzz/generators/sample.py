@@ -1,19 +1,18 @@
-"""How do tests that only look at programs draw them? The same ones each time, without shrinking."""
+"""How are programs drawn that are only looked at? The same ones each time, without shrinking."""
 
-from collections.abc import Callable
+from __future__ import annotations
 
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis.strategies import SearchStrategy
 
-from fuzz.generators import Program
-
-Sample = Callable[..., list[Program]]
+from fuzz.generators.program import Program
 
 
-def draw_sample(strategy: SearchStrategy[Program], count: int) -> list[Program]:
+def draw_sample(strategy: SearchStrategy[Program], count: int, number: int = 1) -> list[Program]:
+    """Up to `count` programs of `strategy`; `number` is the seed."""
     drawn: list[Program] = []
 
-    @seed(1)
+    @seed(number)
     @settings(
         max_examples=count,
         database=None,
