@@ -294,7 +294,7 @@ def _select_and_scatter(graph: DynamicGraph) -> None:
         source = graph.builder.set_dimension_size(source, graph.builder.get_dimension_size(counting, d), d)
     select = graph.draft.computation("select")
     left, right = (select.parameter(number, array_shape(kind, ())) for number in range(2))
-    select.computation.set_root(select.compare(left, right, "GE"))
+    select.computation.set_root(select.compare(left, right, graph.choice(("GE", "LE", "GT"))))
     inst = graph.builder.select_and_scatter(
         select.computation, graph.draft.reducer(Opcode.ADD, kind), x.inst, source, init, window
     )

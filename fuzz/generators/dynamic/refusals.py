@@ -236,28 +236,14 @@ def _reduce_window_by_subtraction(graph: DynamicGraph) -> HloInstruction:
     return graph.builder.reduce_window(_subtraction(graph), [x], [_zero(graph)], window)
 
 
-def _select_and_scatter(
-    graph: DynamicGraph, direction: str, scatter: HloComputation, *, sized: bool = True
-) -> HloInstruction:
+def _scatter_what_has_no_size(graph: DynamicGraph) -> HloInstruction:
     x = _given(graph, T.S32, (4,), 0)
     select = graph.draft.computation("select")
     left, right = (select.parameter(number, array_shape(T.S32, ())) for number in range(2))
-    select.computation.set_root(select.compare(left, right, direction))
-    source = _given(graph, T.S32, (2,), *((0,) if sized else ()))
-    window = Window((WindowDimension(2, stride=2),))
+    select.computation.set_root(select.compare(left, right, "GE"))
+    scatter = graph.draft.reducer(Opcode.ADD, T.S32)
+    source, window = _given(graph, T.S32, (2,)), Window((WindowDimension(2, stride=2),))
     return graph.builder.select_and_scatter(select.computation, scatter, x, source, _zero(graph), window)
-
-
-def _select_the_least(graph: DynamicGraph) -> HloInstruction:
-    return _select_and_scatter(graph, "LE", graph.draft.reducer(Opcode.ADD, T.S32))
-
-
-def _scatter_by_subtraction(graph: DynamicGraph) -> HloInstruction:
-    return _select_and_scatter(graph, "GE", _subtraction(graph))
-
-
-def _scatter_what_has_no_size(graph: DynamicGraph) -> HloInstruction:
-    return _select_and_scatter(graph, "GE", graph.draft.reducer(Opcode.ADD, T.S32), sized=False)
 
 
 # loops and branches
@@ -320,8 +306,7 @@ REFUSALS: Mapping[str, Refused] = {
         *(_gather_part, _gather_by_dynamic_vectors, _gather_with_batch),
         *(_scatter_by_dynamic_vectors, _scatter_with_batch, _scatter_into_several, _scatter_dynamic_window),
         *(_scatter_dynamic_window_into_static, _scatter_small_window, _convolution_over_dynamic_space),
-        *(_reduce_by_subtraction, _reduce_window_by_subtraction),
-        *(_select_the_least, _scatter_by_subtraction, _scatter_what_has_no_size),
+        *(_reduce_by_subtraction, _reduce_window_by_subtraction, _scatter_what_has_no_size),
         *(_static_after_an_iteration, _dynamic_after_an_iteration),
         *(_branch_of_no_tuple, _branch_gives_no_tuple),
     )

@@ -38,7 +38,9 @@ from passes.stock.dynamic_dimension_inference.sizes import Index, leaf
 from passes.stock.dynamic_padder import convolutions, elementwise, indexing, reduction, shape, windows
 from passes.stock.dynamic_padder.state import PaddingSoundness, Rewrite, State
 
-RULES: Mapping[Opcode, Rewrite] = merged(elementwise.RULES, indexing.RULES, reduction.RULES, shape.RULES)
+RULES: Mapping[Opcode, Rewrite] = merged(
+    elementwise.RULES, indexing.RULES, reduction.RULES, shape.RULES, windows.RULES
+)
 """For what would let padding show. Other instructions with dynamic dimensions are right as they are."""
 
 CUSTOM_CALLS: Mapping[str, Rewrite] = {**windows.WINDOWED, **convolutions.WINDOWED}

@@ -5,7 +5,7 @@ Source: `stock_passes.md` sections 5.4, 5.5 and 5.8.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from hlo import ArrayShape, HloComputation, HloInstruction, Opcode, PrimitiveType, TupleShape
 from hlo.attributes import ConvolutionDimensions, DotDimensions, SortDimension, Window
@@ -93,36 +93,17 @@ def _mask(
         state.sizes.forward(operand, result)
 
 
-def _select_and_scatter(state: State, inst: HloInstruction) -> None:
-    """The least value, so that padding is never selected; of the source, an identity of what is scattered with."""
-    window = inst.attributes
-    assert isinstance(window, Window)
-    operand, source, init = inst.operands
-    inside = {
-        d: size
-        for d in range(operand.array_shape.rank)
-        if (size := state.size(operand, d)) is not None and window.dimensions[d].size != 1
-    }
-    if not inside:
-        return
-    select, scatter = inst.called_computations
+def mask_selected(
+    state: State, inst: HloInstruction, inside: Sequence[int], places: Mapping[int, HloInstruction]
+) -> None:
+    """Upstream's way with a select-and-scatter: the least value in the padding, the initial one in the source's."""
+    operand, _, init = inst.operands
     least = lowest(operand.array_shape.element_type)
-    if least is None or not _is_greater_or_equal(select):
+    if least is None or not _is_greater_or_equal(inst.called_computations[0]):
         state.refuse(inst, "only the largest element may be selected", operand=0, dimension=min(inside))
-    builder = state.builder(inst)
-    places = {d: size for d in range(source.array_shape.rank) if (size := state.size(source, d)) is not None}
-    if set(inside) - set(places):
-        state.refuse(
-            inst, "the source has no size of its own", operand=1, dimension=min(set(inside) - set(places))
-        )
-    filler = init
-    if state.sound.reducer_identity:
-        values = identities(scatter, 1)
-        if values is None:
-            state.refuse(inst, f"the identity of {scatter.name} is not known")
-        filler = builder.constant(values[0])
-    _mask(state, inst, 0, inside, builder.constant(least))
-    _mask(state, inst, 1, places, filler)
+    sizes = {d: size for d in inside if (size := state.size(operand, d)) is not None}
+    _mask(state, inst, 0, sizes, state.builder(inst).constant(least))
+    _mask(state, inst, 1, places, init)
 
 
 def _is_greater_or_equal(select: HloComputation) -> bool:
@@ -218,6 +199,5 @@ RULES: dict[Opcode, Rewrite] = {
     Opcode.PAD: _pad,
     Opcode.REDUCE: _reduce,
     Opcode.REDUCE_WINDOW: _reduce_window,
-    Opcode.SELECT_AND_SCATTER: _select_and_scatter,
     Opcode.SORT: _sort,
 }

@@ -1,4 +1,4 @@
-"""How is an operation rewritten whose padding depends on a size at run time?
+"""How is an operation rewritten whose padding depends on a size at run time, or whose windows select?
 
 Source: `stock_passes.md` section 5.16. The array is padded by more than any size can need and cut again where the
 first window of this size begins, so that an ordinary window without padding does the rest.
@@ -21,7 +21,7 @@ from passes.stock.dynamic_dimension_inference.windows import (
     without_padding,
 )
 from passes.stock.dynamic_padder.masking import is_live, masked, zero
-from passes.stock.dynamic_padder.reduction import fillers
+from passes.stock.dynamic_padder.reduction import fillers, mask_selected
 from passes.stock.dynamic_padder.state import Rewrite, State
 
 
@@ -131,24 +131,53 @@ def _reduce_window(state: State, inst: HloInstruction) -> None:
     state.replace(inst, new, "mask")
 
 
-def _select_and_scatter(state: State, inst: HloInstruction) -> None:
-    """Each window finds where its selected element is, and the source is scattered there.
-
-    Upstream fills the padding with the least value and leaves the selection to an ordinary select-and-scatter: where
-    an element is that value, or NaN, the padding is selected and the source is lost.
-    """
+def _select_and_scatter_same(state: State, inst: HloInstruction) -> None:
     window = _stated(inst)
     sizes = _moving(state, inst, window)
+    arithmetic = state.arithmetic(inst)
+    places = {d: same_places(arithmetic, size, window.dimensions[d]) for d, size in sizes.items()}
+    _scatter_selected(state, inst, window, sizes, places)
+
+
+def _select_and_scatter(state: State, inst: HloInstruction) -> None:
+    window = inst.attributes
+    assert isinstance(window, Window)
+    operand, source, _ = inst.operands
+    inside = [
+        d for d, row in enumerate(window.dimensions) if state.size(operand, d) is not None and row.size != 1
+    ]
+    if not inside:
+        return
+    places = {d: size for d in range(source.array_shape.rank) if (size := state.size(source, d)) is not None}
+    if missing := set(inside) - set(places):
+        state.refuse(inst, "the source has no size of its own", operand=1, dimension=min(missing))
+    if state.sound.reducer_identity:
+        _scatter_selected(state, inst, window, {}, places)
+    else:
+        mask_selected(state, inst, inside, places)
+
+
+def _scatter_selected(
+    state: State,
+    inst: HloInstruction,
+    window: Window,
+    sizes: Mapping[int, HloInstruction],
+    places: Mapping[int, HloInstruction],
+) -> None:
+    """Each window finds where its selected element is, and the source is scattered there.
+
+    `sizes` are those of the dimensions whose padding depends on the size, `places` says how many places of the window
+    count. Upstream fills the padding with the least value and leaves the selection to an ordinary
+    select-and-scatter: where an element is that value, or NaN, the padding is selected and the source is lost.
+    """
     operand, source, init = inst.operands
     select, scatter = inst.called_computations
-    builder, arithmetic = state.builder(inst), state.arithmetic(inst)
+    builder = state.builder(inst)
     found = _selected(state, inst, window, sizes, select)
     outside = operand.array_shape.element_count
-    for d, size in sizes.items():
-        there = is_live(builder, source.array_shape, d, same_places(arithmetic, size, window.dimensions[d]))
-        nowhere = builder.broadcast(
-            builder.constant(outside, PrimitiveType.S32), source.array_shape.dimensions
-        )
+    nowhere = builder.broadcast(builder.constant(outside, PrimitiveType.S32), source.array_shape.dimensions)
+    for d, count in places.items():
+        there = is_live(builder, source.array_shape, d, count)
         found = builder.op(Opcode.SELECT, there, found, nowhere)
     count = source.array_shape.element_count
     base = builder.broadcast(init, (outside,))
@@ -221,4 +250,9 @@ def _keeping(select: HloComputation, kind: PrimitiveType) -> HloComputation:
     return body
 
 
-WINDOWED: dict[str, Rewrite] = {REDUCE_WINDOW: _reduce_window, SELECT_AND_SCATTER: _select_and_scatter}
+WINDOWED: dict[str, Rewrite] = {
+    REDUCE_WINDOW: _reduce_window,
+    SELECT_AND_SCATTER: _select_and_scatter_same,
+}
+
+RULES: dict[Opcode, Rewrite] = {Opcode.SELECT_AND_SCATTER: _select_and_scatter}

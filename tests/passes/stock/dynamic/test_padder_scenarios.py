@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from oracle.true_size import specialise
 from passes import Trace
 from passes.stock import DynamicPadder
 from tests.passes.stock.dynamic.programs import ADD, array, padded, program
@@ -237,3 +238,22 @@ def test_a_second_run_finds_nothing_to_do() -> None:
     module = program("x = s32[<=3] parameter(0)\n ROOT r = s32[<=3] reverse(x), dimensions={0}")
     assert DynamicPadder().run(module, Trace())
     assert not DynamicPadder().run(module, Trace())
+
+
+@pytest.mark.parametrize("x", [[1, np.nan], [1, -np.inf], [1, 2], [np.nan], []])
+@pytest.mark.parametrize("direction", ["GE", "LE"])
+def test_padding_beside_an_element_that_compares_to_nothing_is_not_selected(
+    x: list[float], direction: str
+) -> None:
+    module = program(
+        """x = f32[<=4] parameter(0)
+           s = f32[<=4] parameter(1)
+           zero = f32[] constant(0)
+           ROOT r = f32[<=4] select-and-scatter(x, s, zero), window={size=2 pad=0_1}, select=chosen, scatter=sum""",
+        "chosen { a = f32[] parameter(0)\n b = f32[] parameter(1)\n"
+        f" ROOT r = pred[] compare(a, b), direction={direction} }}\n",
+        "sum { a = f32[] parameter(0)\n b = f32[] parameter(1)\n ROOT r = f32[] add(a, b) }\n",
+    )
+    inputs = [np.array(x, np.float32), np.arange(10, 10 + len(x), dtype=np.float32)]
+    expected = specialise(module, inputs).value
+    np.testing.assert_array_equal(padded(module, *inputs), expected)
