@@ -8,24 +8,18 @@ from jax import lax
 
 from hlo import HloModule, Value
 from hlo.evaluator import evaluate
-from hlo.interchange import read_text
 from hlo.verify import verify
 from oracle.true_size import UndefinedSizes, specialise
-
-CALLEES = """
-add { a = f32[] parameter(0)
-      b = f32[] parameter(1)
-      ROOT r = f32[] add(a, b) }
-ge { a = f32[] parameter(0)
-     b = f32[] parameter(1)
-     ROOT r = pred[] compare(a, b), direction=GE }
-"""
-
-
-def program(entry: str) -> HloModule:
-    module = read_text(f"HloModule m\n{CALLEES}\nENTRY main {{ {entry} }}\n")
-    assert verify(module) == []
-    return module
+from tests.oracle.true_size.same_padding import (
+    CONVOLUTIONS,
+    WINDOWS,
+    forward,
+    input_gradient,
+    kernel_gradient,
+    places,
+    program,
+    small,
+)
 
 
 def value_of(module: HloModule, *inputs: Value) -> np.ndarray:
@@ -36,16 +30,8 @@ def value_of(module: HloModule, *inputs: Value) -> np.ndarray:
     return specialised.value
 
 
-def small(*dims: int) -> np.ndarray:
-    count = int(np.prod(dims))
-    return (np.arange(count) * 7 % 11 - 5).reshape(dims).astype(np.float32)
-
-
-POOLED = [(2, 1), (3, 1), (3, 2), (2, 3), (4, 2)]
-
-
 @pytest.mark.parametrize("size", [0, 1, 2, 5, 6, 7])
-@pytest.mark.parametrize(("window", "stride"), POOLED)
+@pytest.mark.parametrize(("window", "stride"), WINDOWS)
 def test_a_window_has_one_place_for_each_stride(size: int, window: int, stride: int) -> None:
     out = -(-7 // stride)
     module = program(
@@ -96,31 +82,11 @@ def convolved(x: jax.Array, kernel: jax.Array, stride: int, dilation: int, paddi
     )
 
 
-CONVOLUTIONS = [
-    (size, stride, dilation, padding)
-    for size in (0, 1, 4, 7)
-    for stride, dilation in ((1, 1), (2, 1), (3, 1), (1, 2), (2, 2))
-    for padding in ("SAME", "VALID")
-]
-
-
-def places(size: int, stride: int, dilation: int, padding: str) -> int:
-    reach = 2 * dilation + 1
-    return -(-size // stride) if padding == "SAME" else max(0, (size + stride - reach) // stride)
-
-
 @pytest.mark.parametrize(("size", "stride", "dilation", "padding"), CONVOLUTIONS)
 def test_a_convolution_is_padded_for_the_size_that_is_there(
     size: int, stride: int, dilation: int, padding: str
 ) -> None:
-    out = places(7, stride, dilation, padding)
-    module = program(
-        f"""x = f32[<=3,<=7,2] parameter(0)
-            k = f32[3,2,4] parameter(1)
-            ROOT r = f32[<=3,<={out},4] custom-call(x, k), window={{size=3 stride={stride} rhs_dilate={dilation}}},
-              dim_labels=b0f_0io->b0f, padding_type=PADDING_{padding},
-              custom_call_target="DynamicConvolutionForward" """
-    )
+    module = forward(stride, dilation, padding)
     x, kernel = small(2, size, 2), small(3, 2, 4)
     got = value_of(module, x, kernel)
     assert got.shape == (2, places(size, stride, dilation, padding), 4)
@@ -135,16 +101,8 @@ def test_a_convolution_is_padded_for_the_size_that_is_there(
 def test_the_gradient_of_the_input_is_as_large_as_the_sizes_asked_for(
     size: int, stride: int, dilation: int, padding: str
 ) -> None:
-    out, there = places(7, stride, dilation, padding), places(size, stride, dilation, padding)
-    module = program(
-        f"""n = s32[3] parameter(0)
-            g = f32[<=3,<={out},4] parameter(1)
-            k = f32[3,2,4] parameter(2)
-            ROOT r = f32[<=3,<=7,2] custom-call(n, g, k),
-              window={{size=3 lhs_dilate={stride} rhs_dilate={dilation} rhs_reversal=1}},
-              dim_labels=b0f_0oi->b0f, padding_type=PADDING_{padding},
-              custom_call_target="DynamicConvolutionInputGrad" """
-    )
+    there = places(size, stride, dilation, padding)
+    module = input_gradient(stride, dilation, padding)
     gradient, kernel = small(2, there, 4), jnp.asarray(small(3, 2, 4))
     _, back = jax.vjp(lambda x: convolved(x, kernel, stride, dilation, padding), jnp.zeros((2, size, 2)))
     got = value_of(module, np.array([2, size, 2], np.int32), gradient, np.asarray(kernel))
@@ -155,14 +113,8 @@ def test_the_gradient_of_the_input_is_as_large_as_the_sizes_asked_for(
 def test_the_gradient_of_the_kernel_sums_over_what_is_there(
     size: int, stride: int, dilation: int, padding: str
 ) -> None:
-    out, there = places(7, stride, dilation, padding), places(size, stride, dilation, padding)
-    module = program(
-        f"""x = f32[<=3,<=7,2] parameter(0)
-            g = f32[<=3,<={out},4] parameter(1)
-            ROOT r = f32[3,2,4] custom-call(x, g), window={{size={out} stride={dilation} rhs_dilate={stride}}},
-              dim_labels=f0b_i0o->0bf, padding_type=PADDING_{padding},
-              custom_call_target="DynamicConvolutionKernelGrad" """
-    )
+    there = places(size, stride, dilation, padding)
+    module = kernel_gradient(stride, dilation, padding)
     x, gradient = small(2, size, 2), small(2, there, 4)
     if not there:
         with pytest.raises(UndefinedSizes, match="no place to sum over"):

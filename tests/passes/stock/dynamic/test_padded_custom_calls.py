@@ -7,26 +7,23 @@ import pytest
 
 from hlo import ArrayShape, HloModule, Value
 from hlo.evaluator import evaluate
-from hlo.interchange import read_text
 from hlo.verify import verify
 from oracle.true_size import specialise
 from passes import Trace
 from passes.stock import DynamicPadder
 from passes.stock.dynamic_dimension_inference import DynamismRefused, infer_dynamic_dimensions
+from tests.oracle.true_size.same_padding import (
+    CONVOLUTIONS,
+    WINDOWS,
+    forward,
+    input_gradient,
+    kernel_gradient,
+    places,
+    program,
+    small,
+)
 
-CALLEES = """
-add { a = f32[] parameter(0)
-      b = f32[] parameter(1)
-      ROOT r = f32[] add(a, b) }
-ge { a = f32[] parameter(0)
-     b = f32[] parameter(1)
-     ROOT r = pred[] compare(a, b), direction=GE }
-"""
 INF, NAN = np.inf, np.nan
-
-
-def program(entry: str) -> HloModule:
-    return read_text(f"HloModule m\n{CALLEES}\nENTRY main {{ {entry} }}\n")
 
 
 def filled(value: float) -> Any:
@@ -53,18 +50,10 @@ def check(module: HloModule, *inputs: Value) -> None:
         np.testing.assert_array_equal(evaluate(padded, inputs, fill=fill), expected)
 
 
-def small(*dims: int) -> np.ndarray:
-    count = int(np.prod(dims))
-    return (np.arange(count) * 7 % 11 - 5).reshape(dims).astype(np.float32)
-
-
 def special(*dims: int) -> np.ndarray:
     """Values that a filler may be mistaken for."""
     values = np.array([-INF, 1, NAN, -INF, -2, INF, 0], np.float32)
     return np.resize(values, dims)
-
-
-WINDOWS = [(2, 1), (3, 1), (3, 2), (2, 3), (4, 2)]
 
 
 @pytest.mark.parametrize("size", [0, 1, 2, 5, 7])
@@ -95,19 +84,6 @@ def test_selection_among_what_is_there(size: int, window: int, stride: int, valu
     check(module, values(2, size), small(2, -(-size // stride)))
 
 
-CONVOLUTIONS = [
-    (size, stride, dilation, padding)
-    for size in (0, 1, 4, 7)
-    for stride, dilation in ((1, 1), (2, 1), (3, 1), (1, 2), (2, 2))
-    for padding in ("SAME", "VALID")
-]
-
-
-def places(size: int, stride: int, dilation: int, padding: str) -> int:
-    reach = 2 * dilation + 1
-    return -(-size // stride) if padding == "SAME" else max(0, (size + stride - reach) // stride)
-
-
 THERE = [case for case in CONVOLUTIONS if places(*case)]
 
 
@@ -116,14 +92,7 @@ THERE = [case for case in CONVOLUTIONS if places(*case)]
 def test_a_convolution_of_what_is_there(
     size: int, stride: int, dilation: int, padding: str, weights: Any
 ) -> None:
-    out = places(7, stride, dilation, padding)
-    module = program(
-        f"""x = f32[<=3,<=7,<=2] parameter(0)
-            k = f32[3,2,4] parameter(1)
-            ROOT r = f32[<=3,<={out},4] custom-call(x, k), window={{size=3 stride={stride} rhs_dilate={dilation}}},
-              dim_labels=b0f_0io->b0f, padding_type=PADDING_{padding},
-              custom_call_target="DynamicConvolutionForward" """
-    )
+    module = forward(stride, dilation, padding, "<=2")
     for features in (1, 2):
         check(module, small(2, size, features), weights(3, 2, 4))
 
@@ -131,16 +100,7 @@ def test_a_convolution_of_what_is_there(
 @pytest.mark.parametrize(("size", "stride", "dilation", "padding"), THERE)
 @pytest.mark.parametrize("weights", [small, special])
 def test_the_gradient_of_an_input(size: int, stride: int, dilation: int, padding: str, weights: Any) -> None:
-    out = places(7, stride, dilation, padding)
-    module = program(
-        f"""n = s32[3] parameter(0)
-            g = f32[<=3,<={out},4] parameter(1)
-            k = f32[3,2,4] parameter(2)
-            ROOT r = f32[<=3,<=7,2] custom-call(n, g, k),
-              window={{size=3 lhs_dilate={stride} rhs_dilate={dilation} rhs_reversal=1}},
-              dim_labels=b0f_0oi->b0f, padding_type=PADDING_{padding},
-              custom_call_target="DynamicConvolutionInputGrad" """
-    )
+    module = input_gradient(stride, dilation, padding)
     gradient = small(2, places(size, stride, dilation, padding), 4)
     check(module, np.array([2, size, 2], np.int32), gradient, weights(3, 2, 4))
 
@@ -148,14 +108,7 @@ def test_the_gradient_of_an_input(size: int, stride: int, dilation: int, padding
 @pytest.mark.parametrize(("size", "stride", "dilation", "padding"), THERE)
 @pytest.mark.parametrize("values", [small, special])
 def test_the_gradient_of_a_kernel(size: int, stride: int, dilation: int, padding: str, values: Any) -> None:
-    out = places(7, stride, dilation, padding)
-    module = program(
-        f"""x = f32[<=3,<=7,2] parameter(0)
-            g = f32[<=3,<={out},4] parameter(1)
-            ROOT r = f32[3,2,4] custom-call(x, g), window={{size={out} stride={dilation} rhs_dilate={stride}}},
-              dim_labels=f0b_i0o->0bf, padding_type=PADDING_{padding},
-              custom_call_target="DynamicConvolutionKernelGrad" """
-    )
+    module = kernel_gradient(stride, dilation, padding)
     check(module, values(2, size, 2), small(2, places(size, stride, dilation, padding), 4))
 
 
