@@ -195,7 +195,7 @@ def test_sizes_are_those_of_the_result_where_it_says_them():
     )
     sets = drawn(module)
     assert {(int(n), int(m)) for _, n, m, _ in sets} == {(2, 3)}
-    assert {int(k) for *_, k in sets} == set(range(7))
+    assert {int(k) for *_, k in sets} == {0, 1, 2, 5, 6}  # where a bound of 6 changes something
 
 
 def data(kind: PrimitiveType) -> HloModule:
