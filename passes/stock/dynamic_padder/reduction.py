@@ -81,7 +81,11 @@ def _mask_inputs(
 
 
 def _mask(
-    state: State, inst: HloInstruction, number: int, sizes: dict[int, HloInstruction], filler: HloInstruction
+    state: State,
+    inst: HloInstruction,
+    number: int,
+    sizes: Mapping[int, HloInstruction],
+    filler: HloInstruction,
 ) -> None:
     """Put `filler` into the padding of one operand."""
     operand = result = inst.operand(number)

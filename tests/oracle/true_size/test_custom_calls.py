@@ -104,7 +104,9 @@ def test_the_gradient_of_the_input_is_as_large_as_the_sizes_asked_for(
     there = places(size, stride, dilation, padding)
     module = input_gradient(stride, dilation, padding)
     gradient, kernel = small(2, there, 4), jnp.asarray(small(3, 2, 4))
-    _, back = jax.vjp(lambda x: convolved(x, kernel, stride, dilation, padding), jnp.zeros((2, size, 2), jnp.float32))
+    _, back = jax.vjp(
+        lambda x: convolved(x, kernel, stride, dilation, padding), jnp.zeros((2, size, 2), jnp.float32)
+    )
     got = value_of(module, np.array([2, size, 2], np.int32), gradient, np.asarray(kernel))
     np.testing.assert_array_equal(got, back(jnp.asarray(gradient))[0])
 
@@ -121,7 +123,8 @@ def test_the_gradient_of_the_kernel_sums_over_what_is_there(
             specialise(module, [x, gradient])
         return
     _, back = jax.vjp(
-        lambda kernel: convolved(jnp.asarray(x), kernel, stride, dilation, padding), jnp.zeros((3, 2, 4), jnp.float32)
+        lambda kernel: convolved(jnp.asarray(x), kernel, stride, dilation, padding),
+        jnp.zeros((3, 2, 4), jnp.float32),
     )
     np.testing.assert_array_equal(value_of(module, x, gradient), back(jnp.asarray(gradient))[0])
 
