@@ -3,6 +3,7 @@
 from passes.base import Exactness, Pass, PassCrashed, PassError, Trace
 from passes.pipeline import Observer, Pipeline, pass_text
 from passes.registry import DEFAULT_PIPELINE, PASSES, PIPELINES, CodeRefused, named_passes, parse_pipeline
+from passes.stablehlo_pass import AnyProgram, StableHloPass, run_on_program
 from passes.switches import SWITCHES, Switch, apply_switches, parse_assignment
 
 __all__ = [
@@ -10,6 +11,7 @@ __all__ = [
     "PASSES",
     "PIPELINES",
     "SWITCHES",
+    "AnyProgram",
     "CodeRefused",
     "Exactness",
     "Observer",
@@ -17,6 +19,7 @@ __all__ = [
     "PassCrashed",
     "PassError",
     "Pipeline",
+    "StableHloPass",
     "Switch",
     "Trace",
     "apply_switches",
@@ -24,4 +27,5 @@ __all__ = [
     "parse_assignment",
     "parse_pipeline",
     "pass_text",
+    "run_on_program",
 ]

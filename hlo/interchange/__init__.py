@@ -11,9 +11,11 @@ from hlo.interchange.files import (
     write_text,
 )
 from hlo.interchange.importer import import_proto
+from hlo.interchange.installed import feature
 
 __all__ = [
     "export_proto",
+    "feature",
     "from_jax",
     "import_proto",
     "installed_opcodes",

@@ -1,7 +1,7 @@
-"""How do HLO text, HLO proto bytes and StableHLO turn into each other?
+"""How do HLO text, JAX functions and HLO proto bytes turn into each other? (`mlir` has StableHLO.)
 
-The one module that touches jaxlib's private API. Proto bytes are the interchange: each function takes or
-gives them. What the installed jaxlib lacks raises `BridgeUnavailable`, what a user got wrong `InvalidInput`.
+Proto bytes are the interchange: each function takes or gives them. What the installed jaxlib lacks raises
+`BridgeUnavailable`, what a user got wrong `InvalidInput`.
 
 jaxlib trusts its input. `validate` refuses the malformed protos we know to crash its reader, but some text
 (`parameter(5)` in a computation with one parameter, a reshape that changes the number of elements) fails a
@@ -10,7 +10,6 @@ file, to `probe` first: it lets a child process die instead.
 """
 
 import functools
-import importlib
 import math
 import re
 import subprocess
@@ -20,39 +19,11 @@ from typing import Any, Final
 
 from google.protobuf.message import DecodeError
 
-from hlo.errors import BridgeUnavailable, InvalidInput
+from hlo.errors import InvalidInput
+from hlo.interchange.installed import REFUSALS, complaint_of, feature
 from hlo.interchange.schema import HloModuleProto
-from hlo.opcode import NEWER, Opcode
 
 _HLO: Final = "jaxlib._hlo"
-_MLIR: Final = "jaxlib._jax"
-_MLIR_IR: Final = "jaxlib.mlir.ir"
-_EXTENSIONS: Final = "jaxlib.mlir._mlir_libs"
-_DIALECTS: Final = "jaxlib.mlir.dialects"
-
-_OPCODES: Final = frozenset(map(str, Opcode))
-
-# What jaxlib raises for bad input: its JaxRuntimeError is a RuntimeError, and text it cannot encode or a
-# number it cannot hold is a ValueError.
-_REFUSALS: Final = (RuntimeError, ValueError)
-
-
-def _jaxlib_version() -> str:
-    try:
-        return str(importlib.import_module("jaxlib").__version__)
-    except ImportError:
-        return "(not installed)"
-
-
-def _feature(module: str, path: str) -> Any:
-    """`module`'s attribute at the dotted `path`, or BridgeUnavailable with its full name."""
-    try:
-        found: Any = importlib.import_module(module)
-        for name in path.split("."):
-            found = getattr(found, name)
-    except (ImportError, AttributeError):
-        raise BridgeUnavailable(f"{module}.{path}", _jaxlib_version()) from None
-    return found
 
 
 # --- text and proto ------------------------------------------------------------------------------------
@@ -61,13 +32,13 @@ def _feature(module: str, path: str) -> Any:
 def text_to_proto(text: str) -> bytes:
     """The proto of an HLO text module. Raises InvalidInput with line and column for a syntax error.
 
-    Shapes are not checked: an `add` of unlike shapes parses. See `verify_with_mlir`.
+    Shapes are not checked: an `add` of unlike shapes parses. See `mlir.verify_with_mlir`.
     """
     try:
         text.encode()  # lone surrogates: jaxlib calls them a wrong argument type
-        module = _feature(_HLO, "hlo_module_from_text")(text)
-    except _REFUSALS as error:
-        raise _invalid(error) from None
+        module = feature(_HLO, "hlo_module_from_text")(text)
+    except REFUSALS as error:
+        raise complaint_of(error) from None
     return bytes(module.as_serialized_hlo_module_proto())
 
 
@@ -75,42 +46,18 @@ def proto_to_text(proto: bytes) -> str:
     """The HLO text of a module, complete: it parses back to the same module. Raises InvalidInput."""
     validate(proto)
     try:
-        module = _feature(_HLO, "HloModule.from_serialized_hlo_module_proto")(proto)
+        module = feature(_HLO, "HloModule.from_serialized_hlo_module_proto")(proto)
         return str(module.to_string(_print_options()))
-    except _REFUSALS as error:
-        raise _invalid(error) from None
+    except REFUSALS as error:
+        raise complaint_of(error) from None
 
 
 @functools.cache
 def _print_options() -> Any:
-    options = _feature(_HLO, "HloPrintOptions")()
+    options = feature(_HLO, "HloPrintOptions")()
     # The default prints a constant of more than ten elements as "{...}", which no longer parses as a value.
     options.print_large_constants = True
     return options
-
-
-_DIAGNOSTIC: Final = re.compile(r"(?:was parsing |(?:^|\s)-:)(\d+):(\d+): error: ([^\n]*)", re.MULTILINE)
-
-
-def _invalid(error: Exception) -> InvalidInput:
-    """jaxlib's complaint as ours: the first place it names, and what it says about that place."""
-    found = _DIAGNOSTIC.findall(str(error))
-    if not found:
-        return InvalidInput(_with_version(str(error).partition("\n*** Begin stack trace")[0].rstrip(" :\n")))
-    line, column, _ = found[0]
-    # The parser backtracks and says, outermost first, why each reading of the same place failed.
-    reasons = dict.fromkeys(
-        re.sub(r"^error: ", "", reason).strip(" :") for *place, reason in found if place == [line, column]
-    )
-    # Column 0 means that the text ended: there is nothing to point at.
-    return InvalidInput(_with_version("; ".join(reasons)), line=int(line), column=max(int(column), 1))
-
-
-def _with_version(message: str) -> str:
-    """`message` and, where it does not know an opcode that a newer jaxlib has, which one that is."""
-    unknown = re.search(r"Unknown opcode: ([\w-]+)", message)
-    since = NEWER.get(Opcode(unknown[1])) if unknown and unknown[1] in _OPCODES else None
-    return f"{message} (in jaxlib {since}; this is {_jaxlib_version()})" if since else message
 
 
 # --- malformed input -----------------------------------------------------------------------------------
@@ -250,84 +197,12 @@ def probe(source: str | bytes, *, timeout: float = 60.0) -> None:
         raise InvalidInput(f"jaxlib dies reading this: {what}")
 
 
-# --- StableHLO -----------------------------------------------------------------------------------------
-
-
-def stablehlo_to_proto(source: str | bytes) -> bytes:
-    """The HLO proto of a StableHLO module, given as text or bytecode. Raises InvalidInput."""
-    try:
-        computation = _feature(_MLIR, "mlir.mlir_module_to_xla_computation")(source)
-    except _REFUSALS as error:
-        raise _invalid(error) from None
-    return bytes(computation.as_serialized_hlo_module_proto())
-
-
-def proto_to_stablehlo(proto: bytes) -> str:
-    """The StableHLO text of a module; raises InvalidInput for one that has none or is ill-typed."""
-    parsed = _parse_mlir(_to_bytecode(proto))
-    if isinstance(parsed, list):
-        raise InvalidInput("; ".join(parsed))
-    return str(parsed)
-
-
-def verify_with_mlir(proto: bytes) -> list[str]:
-    """What is wrong with a module's shapes and types, "name: message" each; empty if nothing is.
-
-    The name is the instruction's `op_name` metadata where it has one. Some ill-typed instructions (say, a
-    batch-norm-training whose type is no tuple) make the conversion abort the process: call this in a child
-    for a module of unknown origin.
-    """
-    try:
-        parsed = _parse_mlir(_to_bytecode(proto))
-    except InvalidInput as error:
-        return [str(error)]
-    return parsed if isinstance(parsed, list) else []
-
-
-def _to_bytecode(proto: bytes) -> bytes:
-    validate(proto)
-    try:
-        return bytes(_feature(_MLIR, "mlir.hlo_to_stablehlo")(proto))
-    except _REFUSALS as error:
-        raise _invalid(error) from None
-
-
-@functools.cache
-def _mlir_context() -> Any:
-    """A context with each dialect that converted modules use: loading them takes 20 ms, so once."""
-    registry = _feature(_MLIR_IR, "DialectRegistry")()
-    _feature(f"{_EXTENSIONS}._jax_mlir_ext", "register_dialects")(registry)
-    context = _feature(_MLIR_IR, "Context")()
-    context.append_dialect_registry(registry)
-    _feature(f"{_DIALECTS}.stablehlo", "register_dialect")(context)
-    _feature(f"{_DIALECTS}.chlo", "register_dialect")(context)
-    _feature(f"{_EXTENSIONS}._mlirHlo", "register_mhlo_dialect")(context)  # copy, fusion, bitcast
-    context.load_all_available_dialects()
-    return context
-
-
-def _parse_mlir(bytecode: bytes) -> Any:
-    """The parsed and verified MLIR module, or the list of what is wrong with it."""
-    refusal: type[Exception] = _feature(_MLIR_IR, "MLIRError")
-    try:
-        return _feature(_MLIR_IR, "Module.parse")(bytecode, context=_mlir_context())
-    except refusal as error:
-        diagnostics: list[Any] = getattr(error, "error_diagnostics", [])
-        return [f"{_location_name(d.location)}: {d.message}" for d in diagnostics] or [str(error)]
-
-
-def _location_name(location: Any) -> str:
-    """`loc("add.1")` and `loc("add.1"("file":3:4))` as `add.1`."""
-    named = re.match(r'loc\("([^"]*)"', str(location))
-    return named.group(1) if named else str(location)
-
-
 # --- JAX -----------------------------------------------------------------------------------------------
 
 
 def jax_to_proto(function: Callable[..., Any], *args: Any, **kwargs: Any) -> bytes:
     """The unoptimised HLO of a JAX function for these arguments (arrays or `jax.ShapeDtypeStruct`s)."""
-    jitted: Any = function if hasattr(function, "lower") else _feature("jax", "jit")(function)
+    jitted: Any = function if hasattr(function, "lower") else feature("jax", "jit")(function)
     computation = jitted.lower(*args, **kwargs).compiler_ir(dialect="hlo")
     return bytes(computation.as_serialized_hlo_module_proto())
 
@@ -349,7 +224,7 @@ _SPELLINGS: Final = {
 @functools.cache
 def installed_opcodes() -> tuple[str, ...]:
     """Every opcode the installed XLA has, as HLO text spells it, in its order: "abs", "acos", …"""
-    return tuple(_SPELLINGS.get(name) or _kebab(name) for name in _feature(_HLO, "HloOpcode.__members__"))
+    return tuple(_SPELLINGS.get(name) or _kebab(name) for name in feature(_HLO, "HloOpcode.__members__"))
 
 
 def _kebab(member: str) -> str:

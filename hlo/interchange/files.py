@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from hlo.bounds import refuse_unbounded
 from hlo.errors import InvalidInput
-from hlo.interchange import bridge
+from hlo.interchange import bridge, mlir
 from hlo.interchange.exporter import export_proto
 from hlo.interchange.importer import import_proto
 from hlo.module import HloModule
@@ -47,12 +47,12 @@ def write_text(module: HloModule) -> str:
 
 def read_stablehlo(source: str | bytes) -> HloModule:
     """The module that StableHLO, text or bytecode, converts to. Raises InvalidInput."""
-    return import_proto(bridge.stablehlo_to_proto(source))
+    return import_proto(mlir.stablehlo_to_proto(source))
 
 
 def write_stablehlo(module: HloModule) -> str:
     """The StableHLO text of `module`. Raises InvalidInput where it has none or its types are wrong."""
-    return bridge.proto_to_stablehlo(export_proto(module))
+    return mlir.proto_to_stablehlo(export_proto(module))
 
 
 def from_jax(function: Callable[..., Any], *args: Any) -> HloModule:

@@ -14,7 +14,7 @@ import numpy as np
 
 from hlo import ArrayShape, HloModule, Opcode, Shape, Token, TupleShape, UnsupportedOpcode, Value
 from hlo.evaluator import ForeignCustomCall
-from hlo.interchange import bridge, export_proto
+from hlo.interchange import export_proto, feature
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -53,7 +53,7 @@ class CompiledModule:
 
 def _jaxlib(path: str) -> Any:
     """What the installed jaxlib has at `path`. Raises BridgeUnavailable."""
-    return bridge._feature("jaxlib._jax", path)
+    return feature("jaxlib._jax", path)
 
 
 def _arrays(value: Value) -> Iterator[Array]:

@@ -2,7 +2,9 @@
 
 from passes.xla.catalogue import Known, known_passes
 from passes.xla.each import Outcome, run_passes_each
+from passes.xla.restoring import restored
 from passes.xla.stages import Stage, pipeline_stages
+from passes.xla.wrapping import wrapped
 from passes.xla.xla_pass import (
     IMPORT,
     SPECIAL,
@@ -26,7 +28,9 @@ __all__ = [
     "known_passes",
     "named_xla_pass",
     "pipeline_stages",
+    "restored",
     "run_passes_each",
     "sweep_passes",
+    "wrapped",
     "xla_pass",
 ]

@@ -27,6 +27,8 @@ ENVIRONMENT_DOOR = {"fuzz/settings.py"}
 JAXLIB_DOORS = {
     "fuzz/inside_jax/door.py",
     "hlo/interchange/bridge.py",
+    "hlo/interchange/installed.py",
+    "hlo/interchange/mlir.py",
     "oracle/engines/compiled.py",
     "oracle/engines/compiler_child.py",
     "oracle/engines/interpreter_child.py",

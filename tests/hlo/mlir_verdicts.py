@@ -26,7 +26,8 @@ def verdicts(protos: Sequence[bytes]) -> list[str]:
 
 
 def main() -> None:
-    from hlo.interchange.bridge import installed_opcodes, verify_with_mlir
+    from hlo.interchange import installed_opcodes
+    from hlo.interchange.mlir import verify_with_mlir
 
     data, protos, at = sys.stdin.buffer.read(), list[bytes](), 0
     while at < len(data):

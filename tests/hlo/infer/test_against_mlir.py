@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from hlo import ArrayShape, HloInstruction, HloModule, Opcode, PrimitiveType
 from hlo.builder import Builder
 from hlo.interchange import export_proto, read_text
-from hlo.interchange.bridge import verify_with_mlir
+from hlo.interchange.mlir import verify_with_mlir
 from hlo.verify import verify
 
 AGREED_GOOD = """\

@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import pytest
 
 from hlo.errors import BridgeUnavailable, InvalidInput
-from hlo.interchange import bridge, schema
+from hlo.interchange import bridge, mlir, schema
 
 ADD = """\
 HloModule m
@@ -86,23 +86,23 @@ def test_text_that_kills_the_parser_is_caught_by_the_probe() -> None:
 
 
 def test_stablehlo_goes_both_ways() -> None:
-    stablehlo = bridge.proto_to_stablehlo(bridge.text_to_proto(ADD))
+    stablehlo = mlir.proto_to_stablehlo(bridge.text_to_proto(ADD))
     assert "stablehlo.add" in stablehlo
-    assert "add(" in bridge.proto_to_text(bridge.stablehlo_to_proto(stablehlo))
+    assert "add(" in bridge.proto_to_text(mlir.stablehlo_to_proto(stablehlo))
 
 
 def test_a_stablehlo_syntax_error_names_line_and_column() -> None:
     with pytest.raises(InvalidInput) as caught:
-        bridge.stablehlo_to_proto("module {\n  nonsense\n}")
+        mlir.stablehlo_to_proto("module {\n  nonsense\n}")
     assert (caught.value.line, caught.value.column) == (2, 3)
 
 
 def test_the_verifier_names_the_ill_typed_instruction() -> None:
-    assert bridge.verify_with_mlir(bridge.text_to_proto(ADD)) == []
-    (complaint,) = bridge.verify_with_mlir(bridge.text_to_proto(ILL_TYPED))
+    assert mlir.verify_with_mlir(bridge.text_to_proto(ADD)) == []
+    (complaint,) = mlir.verify_with_mlir(bridge.text_to_proto(ILL_TYPED))
     assert complaint.startswith("sum: 'stablehlo.add' op requires the same shape")
     with pytest.raises(InvalidInput, match="requires the same shape"):
-        bridge.proto_to_stablehlo(bridge.text_to_proto(ILL_TYPED))
+        mlir.proto_to_stablehlo(bridge.text_to_proto(ILL_TYPED))
 
 
 def test_a_jax_function_becomes_a_module() -> None:

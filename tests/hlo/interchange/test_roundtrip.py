@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from hlo.canonical import structure
-from hlo.interchange import bridge, export_proto, import_proto, read_stablehlo, read_text, write_text
+from hlo.interchange import bridge, export_proto, import_proto, mlir, read_stablehlo, read_text, write_text
 from hlo.interchange.schema import HloModuleProto
 
 # Files that come out different, each with the reason. Empty, and the tests hold it to be.
@@ -34,7 +34,7 @@ def protos(folder: Path, pattern: str, step: int = 1) -> Iterator[tuple[str, byt
         source = path.read_text("utf-8")
         yield (
             path.name,
-            (bridge.stablehlo_to_proto(source) if path.suffix == ".mlir" else bridge.text_to_proto(source)),
+            (mlir.stablehlo_to_proto(source) if path.suffix == ".mlir" else bridge.text_to_proto(source)),
         )
 
 
