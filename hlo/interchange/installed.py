@@ -25,6 +25,14 @@ def _jaxlib_version() -> str:
         return "(not installed)"
 
 
+def installed_module(name: str) -> Any:
+    """The module called `name`, or BridgeUnavailable with that name."""
+    try:
+        return importlib.import_module(name)
+    except ImportError:
+        raise BridgeUnavailable(name, _jaxlib_version()) from None
+
+
 def feature(module: str, path: str) -> Any:
     """`module`'s attribute at the dotted `path`, or BridgeUnavailable with its full name."""
     try:

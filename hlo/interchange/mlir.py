@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from hlo.errors import InvalidInput
 from hlo.interchange.bridge import validate
-from hlo.interchange.installed import REFUSALS, complaint_of, feature
+from hlo.interchange.installed import REFUSALS, complaint_of, feature, installed_module
 
 _MLIR: Final = "jaxlib._jax"
 _IR: Final = "jaxlib.mlir.ir"
@@ -97,12 +97,12 @@ def _location_name(location: Any) -> str:
 
 def ir() -> Any:
     """`jaxlib.mlir.ir`: types, attributes, insertion points."""
-    return feature("jaxlib.mlir", "ir")
+    return installed_module(_IR)
 
 
 def dialect(name: str = "stablehlo") -> Any:
     """The module that builds the operations of a dialect, such as `stablehlo` or `chlo`."""
-    return feature("jaxlib.mlir.dialects", name)
+    return installed_module(f"{_DIALECTS}.{name}")
 
 
 def rewriting() -> Any:
@@ -183,13 +183,14 @@ def _register_passes() -> None:
     feature(f"{_EXTENSIONS}._mlirHlo", "register_mhlo_passes")()
 
 
-def refine_shapes(bytecode: bytes) -> bytes:
+def refine_shapes(bytecode: bytes, *, to_the_end: bool = True) -> bytes:
     """The program whose entry has static parameters, with every other shape worked out from them.
 
     Shape assertions of JAX's exports are checked and removed. Raises InvalidInput where an assertion does not
-    hold, or where a shape depends on data.
+    hold, or, if `to_the_end`, where a shape depends on data or has a bound only.
     """
+    refine = feature(_MLIR, "mlir.refine_polymorphic_shapes")
     try:
-        return bytes(feature(_MLIR, "mlir.refine_polymorphic_shapes")(bytecode))
+        return bytes(refine(bytecode, enable_shape_assertions=True, validate_static_shapes=to_the_end))
     except REFUSALS as error:
         raise complaint_of(error) from None

@@ -17,7 +17,8 @@ Pattern = Callable[[Any, Any], bool]
 def apply_patterns(program: StableHloModule, patterns: Sequence[tuple[str, Pattern]]) -> None:
     """Apply patterns, each to the operations of one name, until none applies; earlier ones first.
 
-    Nothing is folded and nothing removed beside what the patterns do. What a pattern raises comes through.
+    Nothing is folded beside what the patterns do; operations without effect that nothing uses go. What a pattern
+    raises comes through.
     """
     raised: list[BaseException] = []
     rewrite, context = rewriting(), mlir_context()

@@ -1,5 +1,8 @@
 """Does the bridge carry modules across whole, and turn every bad input into one clear error?"""
 
+import subprocess
+import sys
+
 import jax
 import jax.numpy as jnp
 import pytest
@@ -128,3 +131,14 @@ def test_a_missing_function_is_named_with_the_jaxlib_version(monkeypatch: pytest
     monkeypatch.delattr("jaxlib._hlo.hlo_module_from_text")
     with pytest.raises(BridgeUnavailable, match=r"^jaxlib \d.* has no jaxlib._hlo.hlo_module_from_text$"):
         bridge.text_to_proto(ADD)
+
+
+def test_mlir_can_be_the_first_thing_that_is_asked_for() -> None:
+    code = "from hlo.interchange.mlir import dialect, ir; print(ir().__name__, dialect('func').__name__)"
+    asked = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert asked.stdout.split() == ["jaxlib.mlir.ir", "jaxlib.mlir.dialects.func"]
+
+
+def test_a_missing_module_is_named_with_the_jaxlib_version() -> None:
+    with pytest.raises(BridgeUnavailable, match=r"^jaxlib \d.* has no jaxlib.mlir.dialects.nothing$"):
+        mlir.dialect("nothing")
