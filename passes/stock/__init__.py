@@ -1,6 +1,7 @@
 """Our own implementation of the stock XLA passes that the Neuron passes lean on, one a file."""
 
 from passes.stock.call_inliner import CallInliner, inline_all, inline_call
+from passes.stock.canonicalize_dynamism import CanonicalizeDynamism
 from passes.stock.constant_folding import ConstantFolding
 from passes.stock.dce import Dce
 from passes.stock.dynamic_dimension_simplifier import DynamicDimensionSimplifier
@@ -13,6 +14,7 @@ from passes.stock.while_loop_unroller import WhileLoopUnroller
 
 STOCK_PASSES = (
     CallInliner,
+    CanonicalizeDynamism,
     ConstantFolding,
     Dce,
     DynamicDimensionSimplifier,
@@ -27,6 +29,7 @@ STOCK_PASSES = (
 __all__ = [
     "STOCK_PASSES",
     "CallInliner",
+    "CanonicalizeDynamism",
     "ConstantFolding",
     "Dce",
     "DynamicDimensionSimplifier",
