@@ -14,6 +14,7 @@ from hlo.canonical import structure
 from hlo.interchange import import_proto
 from hlo.isolation import ChildDied
 from passes.base import PassCrashed, PassError, Trace
+from passes.xla.arriving import moved_bitcast
 from passes.xla.process import XlaRefused, warm_process
 from passes.xla.restoring import restored
 from passes.xla.wrapping import INLINER, Wrapped, wrapped
@@ -58,6 +59,8 @@ def _together(module: HloModule, names: Sequence[str], timeout: int) -> dict[str
     except PassError:
         return {}  # each refuses with its own name
     origin = wrapped(module)
+    if moved := moved_bitcast(module, origin, timeout):
+        return {name: Outcome(name, error=_refusal(name, moved)) for name in names}
     try:
         results = warm_process().run_each(origin.proto, names, (INLINER,), timeout)
     except (XlaRefused, ChildDied):
@@ -76,6 +79,10 @@ def _outcome(
     new = restored(import_proto(result), module, origin)
     same = structure(new, names=False) == structure(module, names=False)
     return Outcome(name, None if same else new)
+
+
+def _refusal(name: str, why: str) -> PassError:
+    return PassError(xla_pass(name).name, why)
 
 
 def _alone(module: HloModule, name: str, timeout: int) -> Outcome:

@@ -87,7 +87,9 @@ def wrapped(module: HloModule, *, wrap: bool = True, guard_calls: bool = True) -
     copy.carried = b""
     for number, twin in enumerate(mapping.values()):
         op_name = twin.metadata.op_name
-        twin.metadata = replace(twin.metadata, op_name=_mark(number) + (f"/{op_name}" if op_name else ""))
+        twin.metadata = replace(
+            twin.metadata, op_name=_mark(number) + (f"/{op_name}" if op_name else ""), carried=b""
+        )
         twin.parent.drop_control_dependencies(twin)
         if guard_calls and twin.opcode is Opcode.CALL:
             twin.frontend_attributes = MappingProxyType({**twin.frontend_attributes, INLINEABLE: "false"})

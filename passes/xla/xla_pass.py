@@ -15,6 +15,7 @@ from hlo.interchange import import_proto
 from hlo.isolation import ChildDied
 from passes.base import Exactness, Pass, PassCrashed, PassError, Trace
 from passes.pipeline import written
+from passes.xla.arriving import moved_bitcast
 from passes.xla.catalogue import known_passes
 from passes.xla.process import XlaRefused, warm_process
 from passes.xla.restoring import restored
@@ -44,6 +45,9 @@ _FAULTS = ("INTERNAL:", "UNKNOWN:", "bad optional access")
 this."""
 
 DCE = "dce"
+
+LAYOUTS = "layout-assignment"
+"""The pass that decides where in memory the elements of arrays lie. Passes behind it rely on that."""
 
 _REWRITE = "rewrite"
 
@@ -107,6 +111,8 @@ class XlaPass(Pass):
 
     def _sent(self, module: HloModule, origin: Wrapped, passes: Passes) -> tuple[HloModule, frozenset[str]]:
         """What `passes` make of `origin`, which is `module` made ready, and which of them say they did anything."""
+        if moved := moved_bitcast(module, origin, self.timeout):
+            raise PassError(self.name, moved)
         try:
             proto, changed = warm_process().run(origin.proto, passes, self.timeout)
         except (XlaRefused, ChildDied) as error:
@@ -234,6 +240,19 @@ def sweep_passes() -> tuple[str, ...]:
     """The passes of the installed XLA that keep every program's meaning, for `xla:*`. Raises BridgeUnavailable."""
     known = known_passes()
     return tuple(name for name in available_xla_passes() if name in known and known[name].preserves)
+
+
+def behind_layouts(xla_name: str) -> str:
+    """`xla:NAME` as XLA's pipeline runs it behind layout assignment: together with that and all that comes between.
+
+    Empty where it does not run there. Starts the child. Raises BridgeUnavailable where this jaxlib has no hook.
+    """
+    order, names = warm_process().passes, xla_name.split(AND)
+    if LAYOUTS not in order or LAYOUTS in names:
+        return ""
+    start = order.index(LAYOUTS)
+    last = max((place for place, name in enumerate(order) if name in names), default=0)
+    return AND.join(dict.fromkeys((*order[start : last + 1], *names))) if last > start else ""
 
 
 def available_xla_passes() -> tuple[str, ...]:
