@@ -3,7 +3,7 @@
 from passes.base import Exactness, Pass, PassCrashed, PassError, Trace
 from passes.pipeline import Observer, Pipeline, pass_text
 from passes.registry import DEFAULT_PIPELINE, PASSES, PIPELINES, CodeRefused, named_passes, parse_pipeline
-from passes.stablehlo_pass import AnyProgram, StableHloPass, run_on_program
+from passes.stablehlo_pass import AnyProgram, NotInStableHlo, StableHloPass, run_on_program
 from passes.switches import SWITCHES, Switch, apply_switches, parse_assignment
 
 __all__ = [
@@ -14,6 +14,7 @@ __all__ = [
     "AnyProgram",
     "CodeRefused",
     "Exactness",
+    "NotInStableHlo",
     "Observer",
     "Pass",
     "PassCrashed",

@@ -45,6 +45,10 @@ PIPELINES: Mapping[str, str] = MappingProxyType(
         # the order of the page on dynamic shapes; calls have to be gone before sizes can be inferred
         "dynamic": "dynamic-parameter-binding,call-inliner,dynamic-padder,dynamic-dimension-simplifier,"
         "dynamic-index-splitter,dynamic-shape-removing-visitor",
+        # the page's checklist, behind what gives unknown sizes their bounds; first goes what only looks dynamic
+        "front-end": "canonicalize-dynamism,bound-dynamic-dimensions,dynamic-parameter-binding,call-inliner,"
+        "dynamic-padder,dynamic-dimension-simplifier,dynamic-index-splitter,dynamic-shape-removing-visitor,"
+        "canonicalize-dynamism,canonicalize-for-tensorizer,tensorizer-guard",
         # the order in which XLA's CPU compiler has these passes
         "dynamic-upstream": "dynamic-parameter-binding,dynamic-index-splitter,call-inliner{single_call_site=true},"
         "dynamic-dimension-simplifier,dynamic-padder,dce,tuple-simplifier,constant-folding",

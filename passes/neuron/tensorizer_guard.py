@@ -1,7 +1,7 @@
 """Is anything still dynamic that the Tensorizer is about to get?
 
-Source: `004_a2dddaa7cc47048c.txt`, "The Tensorizer rejection guard": the message is verbatim, its `${0}` included.
-Where a tensor of the entry is dynamic, the message comes alone; what else may not arrive is named in words of ours.
+Source: `004_a2dddaa7cc47048c.txt`, "The Tensorizer rejection guard": the message is verbatim, and its `${0}` stands for
+the tensor's name (`neuron_passes.md` section 7).
 """
 
 from __future__ import annotations
@@ -13,6 +13,8 @@ from hlo import HloModule, Opcode
 from passes.base import Pass, PassError, Trace
 
 MESSAGE = "Input tensor ${0} has dynamic shape"
+"""As the compiler has it: `${0}` is where the name goes."""
+
 _SIZES = frozenset({Opcode.GET_DIMENSION_SIZE, Opcode.SET_DIMENSION_SIZE, Opcode.DYNAMIC_RESHAPE})
 
 
@@ -22,7 +24,7 @@ class StillDynamic(PassError):
     def __init__(self, pass_name: str, instruction: str, opcode: str) -> None:
         self.instruction = instruction
         self.opcode = opcode
-        super().__init__(pass_name, f"{MESSAGE} ({instruction}, {opcode})")
+        super().__init__(pass_name, MESSAGE.replace("${0}", instruction))
 
 
 @dataclass(frozen=True)
