@@ -8,6 +8,7 @@ from enum import Enum
 
 from hlo import ArrayShape, HloComputation, HloInstruction, Opcode
 from hlo.attributes import GatherDimensions, ScatterDimensions, SortDimension
+from hlo.evaluator import SLICE_TO_DYNAMIC
 from oracle.open_cases import MANY_STEPS, computes
 from oracle.reducers import orders_all_floats, plain_reducer
 
@@ -91,6 +92,9 @@ def demands(inst: HloInstruction) -> Iterator[Demand]:
         case Opcode.SET_DIMENSION_SIZE:
             (dim,) = inst.dimensions
             yield inst.operand(1), _size(inst.array_shape, dim)
+        case Opcode.CUSTOM_CALL if inst.custom_call_target == SLICE_TO_DYNAMIC:
+            sizes = enumerate(inst.operands[1:])
+            yield from ((operand, _size(inst.array_shape, dim)) for dim, operand in sizes)
         case Opcode.DYNAMIC_RESHAPE:
             sizes = enumerate(inst.operands[1:])
             yield from ((operand, _size(inst.array_shape, dim)) for dim, operand in sizes)
@@ -126,7 +130,12 @@ def _slice_starts(inst: HloInstruction) -> Iterator[Demand]:
     whole = inst.operand(0).array_shape.dimensions
     sliced = inst.opcode is Opcode.DYNAMIC_SLICE
     part = inst.dynamic_slice_sizes if sliced else inst.operand(1).array_shape.dimensions
-    for operand, dimension, size in zip(inst.index_operands, whole, part, strict=True):
+    starts = inst.index_operands
+    if len(starts) == 1 and starts[0].array_shape.rank == 1:  # all starts in one array
+        for component, (dimension, size) in enumerate(zip(whole, part, strict=True)):
+            yield starts[0], Role(Use.START, dimension, size, 0, component)
+        return
+    for operand, dimension, size in zip(starts, whole, part, strict=True):
         yield operand, Role(Use.START, dimension, size)
 
 

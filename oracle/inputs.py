@@ -27,6 +27,7 @@ from hlo import (
     UnsupportedOpcode,
     Value,
 )
+from hlo.bound_parameters import materialised
 from hlo.evaluator import Limits
 from oracle.drawn_sizes import size_lattice, with_sizes
 from oracle.matrices import definite_matrices, triangular_matrices
@@ -70,6 +71,7 @@ def draw_inputs(
     Arrays are read-only; where dimensions are dynamic, they are as large as at run time (`oracle.drawn_sizes`). Raises
     UnsupportedOpcode for a parameter of unbounded size or of a type that has no values (opaque).
     """
+    module = materialised(module)  # a parameter that another is bound to is a size
     roles = roles_of(module)
     shapes = [parameter.shape for parameter in module.entry_computation.parameters]
     sets = [_Draw(seed, number, roles, modes[number % len(modes)]).values(shapes) for number in range(count)]

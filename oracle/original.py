@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import zlib
+from collections.abc import Sequence
 from functools import cached_property
 
 from hlo import HloFuzzError, HloModule, InvalidInput, UnsupportedOpcode, Value
@@ -28,14 +30,18 @@ class Original:
     `module` must not change while this is in use. Importing JAX, which takes a second, waits until it is needed.
     """
 
-    def __init__(self, module: HloModule, inputs: InputSets) -> None:
-        """Raises InvalidInput for a module that the verifier refuses, and where there are no inputs."""
+    def __init__(self, module: HloModule, inputs: InputSets, *, most_referred: int | None = None) -> None:
+        """Raises InvalidInput for a module that the verifier refuses, and where there are no inputs.
+
+        `most_referred` limits the input sets that JAX meets, where each makes a program of its own; see `referred`.
+        """
         if not inputs:
             raise InvalidInput("no inputs to judge by")
         if violations := verify(module):
             raise InvalidInput(f"not valid HLO: {violations[0]}")
         self.module = module
         self._given = inputs
+        self._most_referred = most_referred
         self._programs: list[HloModule] = []
         self._expected: dict[int, Value | UnsupportedOpcode | EvaluationLimit] = {}
         self._seen: dict[int, str | None] = {}
@@ -59,6 +65,21 @@ class Original:
         """
         found = self._runs
         return found[1] if isinstance(found, tuple) else found
+
+    @property
+    def referred(self) -> Sequence[int]:
+        """The numbers of those of `inputs` for which JAX is asked what the program gives: all of a static program.
+
+        A program of dynamic arrays is another static one for each set of sizes, and compiling its operations is what
+        JAX takes its time for. So of these JAX may meet some only, other ones for each program: which is decided by
+        the inputs themselves, so that it is the same each time.
+        """
+        numbers = range(len(self.inputs))
+        most = self._most_referred
+        if most is None or len(numbers) <= most or all(program is self.module for program in self._programs):
+            return numbers
+        lot = zlib.crc32(repr(self.inputs[0]).encode())
+        return sorted((lot + i) % len(numbers) for i in range(most))
 
     @property
     def left_out(self) -> int:

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import contextlib
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from enum import Enum
+from functools import lru_cache
 from typing import Any
 
 import ml_dtypes
@@ -35,7 +36,7 @@ from hlo.evaluator import (
     asks_for_sizes,
     zeros,
 )
-from oracle.true_size import Sized, Specialised, Tree, UndefinedSizes, specialise
+from oracle.true_size import Sized, Specialised, Specialiser, Tree, UndefinedSizes, has_meaning, specialise
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -58,10 +59,9 @@ def form_of(module: HloModule) -> Form:
     found = Form.STATIC
     for computation in module.computations:
         for inst in computation.instructions:
-            if inst.shape.is_static:
-                is_dynamic = asks_for_sizes(inst)
-            else:
-                is_dynamic = inst.opcode in _SETS_SIZES or asks_for_sizes(inst)
+            is_dynamic = asks_for_sizes(inst) or has_meaning(inst)
+            if not inst.shape.is_static:
+                is_dynamic |= inst.opcode in _SETS_SIZES
                 found = Form.BRIDGED
             if is_dynamic:
                 return Form.DYNAMIC
@@ -77,8 +77,9 @@ def _pads(inst: HloInstruction) -> bool:
     return inst.opcode is Opcode.CUSTOM_CALL and inst.custom_call_target == PAD_TO_STATIC
 
 
+@lru_cache(maxsize=1024)
 def extremes(shape: ArrayShape) -> Array:
-    """NaNs; of integers the greatest and the least in turn; of predicates both."""
+    """NaNs; of integers the greatest and the least in turn; of predicates both. Read-only."""
     kind = shape.element_type
     flat = np.empty(shape.element_count, kind.numpy)
     if kind.is_float or kind.is_complex:
@@ -88,18 +89,24 @@ def extremes(shape: ArrayShape) -> Array:
     else:
         limits = ml_dtypes.iinfo(kind.numpy)
         flat[0::2], flat[1::2] = limits.max, limits.min
-    return flat.reshape(shape.dimensions)
+    return _read_only(flat.reshape(shape.dimensions))
 
 
+@lru_cache(maxsize=1024)
 def random_numbers(shape: ArrayShape) -> Array:
-    """Small whole numbers, always the same for a shape."""
+    """Small whole numbers, always the same for a shape. Read-only."""
     rng = np.random.default_rng(zlib.crc32(str(shape).encode()))
     kind = shape.element_type
     if kind is PrimitiveType.PRED:
-        return rng.integers(0, 2, shape.dimensions).astype(np.bool_)
+        return _read_only(rng.integers(0, 2, shape.dimensions).astype(np.bool_))
     low = 0 if kind.is_unsigned or kind.bit_width < 8 else -_SMALL
     high = _SMALL if kind.bit_width >= 8 else 1
-    return rng.integers(low, high + 1, shape.dimensions).astype(kind.numpy)
+    return _read_only(rng.integers(low, high + 1, shape.dimensions).astype(kind.numpy))
+
+
+def _read_only(array: Array) -> Array:
+    array.flags.writeable = False
+    return array
 
 
 _SMALL = 9
@@ -117,30 +124,39 @@ class Runner:
     def __init__(self, module: HloModule, observer: Observer | None = None) -> None:
         self._module = module
         self.form = form_of(module)
+        self._specialiser: Specialiser | None = None
         self._fill: Fill = zeros
+        self._has_filled = False
         self._evaluator = Evaluator(module, observer=observer, fill=self._filled)
         self._fills: Sequence[Fill] = POISONS if _has_padding(module) else (zeros,)
 
     def _filled(self, shape: ArrayShape) -> Array:
+        self._has_filled = True
         return self._fill(shape)
 
+    def _fillings(self) -> Iterator[None]:
+        """One after the other; the first alone, where the run that it is for has nothing to fill."""
+        for fill in self._fills:
+            self._fill, self._has_filled = fill, False
+            yield
+            if not self._has_filled:
+                return
+
     def readings(self, inputs: Sequence[Value]) -> list[Value]:
-        """What the module gives under each filling of the padding: one value where it has none.
+        """What the module gives under each filling of the padding: one value where there is none for these inputs.
 
         A dynamic array's value is as large as the array is. Raises InvalidInput for inputs that do not fit, and what
         UNABLE has.
         """
         if self.form is Form.DYNAMIC:
             return [run.value for run in self.specialised(inputs)]
-        found: list[Value] = []
-        for fill in self._fills:
-            self._fill = fill
-            found.append(self._evaluator.run(inputs))
-        return found
+        return [self._evaluator.run(inputs) for _ in self._fillings()]
 
     def specialised(self, inputs: Sequence[Value]) -> list[Specialised]:
         """The static programs that the module is for these inputs, one for each filling. Raises as `readings` does."""
-        return [specialise(self._module, inputs, fill=fill) for fill in self._fills]
+        if self._specialiser is None:
+            self._specialiser = Specialiser(self._module)
+        return [self._specialiser(inputs, fill=self._filled) for _ in self._fillings()]
 
     def run(self, inputs: Sequence[Value]) -> Value:
         """The first of `readings`."""

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from hlo import HloInstruction, Opcode
+from hlo import ArrayShape, HloInstruction, Opcode
 from hlo.attributes import ConvolutionDimensions, DotDimensions
+from hlo.infer import ShapeError, infer_shape
 from oracle.true_size.agreement import common_size, cut_to
 from oracle.true_size.leaf import Sized, UndefinedSizes
 from oracle.true_size.rule import Rule
@@ -24,7 +25,7 @@ def _dot(tracer: Tracer, inst: HloInstruction, leaves: Sequence[Sized]) -> Sized
     batches = list(zip(numbers.lhs_batch, numbers.rhs_batch, strict=True))
     for i, j in (*contracting, *batches):
         left[i] = right[j] = common_size(inst, [(lhs, i), (rhs, j)])
-    new = tracer.emit(inst, [cut_to(tracer, lhs, tuple(left)), cut_to(tracer, rhs, tuple(right))])
+    new = _emitted(tracer, inst, cut_to(tracer, lhs, tuple(left)), cut_to(tracer, rhs, tuple(right)))
     used = {i for i, _ in (*contracting, *batches)}, {j for _, j in (*contracting, *batches)}
     return filled(
         new,
@@ -46,7 +47,7 @@ def _convolution(tracer: Tracer, inst: HloInstruction, leaves: Sequence[Sized]) 
         left[feature] = right[kernel_feature] = common_size(inst, [(lhs, feature), (rhs, kernel_feature)])
     elif lhs.dynamic[feature] or rhs.dynamic[kernel_feature]:
         raise UndefinedSizes(inst, "the features of groups have a size at run time")
-    new = tracer.emit(inst, [cut_to(tracer, lhs, tuple(left)), cut_to(tracer, rhs, tuple(right))])
+    new = _emitted(tracer, inst, cut_to(tracer, lhs, tuple(left)), cut_to(tracer, rhs, tuple(right)))
     dynamic = [False] * new.array_shape.rank
     dynamic[numbers.output_batch] = lhs.dynamic[numbers.input_batch]
     dynamic[numbers.output_feature] = rhs.dynamic[numbers.kernel_output_feature]
@@ -54,6 +55,18 @@ def _convolution(tracer: Tracer, inst: HloInstruction, leaves: Sequence[Sized]) 
     for i, j, k in spatial:
         dynamic[k] = lhs.dynamic[i] or rhs.dynamic[j]
     return filled(new, dynamic)
+
+
+def _emitted(
+    tracer: Tracer, inst: HloInstruction, left: HloInstruction, right: HloInstruction
+) -> HloInstruction:
+    """`inst` on these operands, with its own element type, which theirs do not determine."""
+    mine = ArrayShape(inst.array_shape.element_type, ())
+    try:
+        shape = infer_shape(inst.opcode, [left.shape, right.shape], inst.attributes, declared=mine)
+    except ShapeError as error:
+        raise UndefinedSizes(inst, error.message) from error
+    return tracer.emit(inst, [left, right], shape=shape)
 
 
 RULES: dict[Opcode, Rule] = {Opcode.CONVOLUTION: _convolution, Opcode.DOT: _dot}

@@ -7,15 +7,23 @@ time keeps the padding that the program states.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from hlo import HloInstruction, Opcode
 from hlo.attributes import ConvolutionDimensions, CustomCallTarget, Window, WindowDimension
 from hlo.infer import ShapeError, window_counts
+from hlo.windowed_calls import (
+    FORWARD,
+    INPUT_GRADIENT,
+    KERNEL_GRADIENT,
+    REDUCE_WINDOW,
+    SELECT_AND_SCATTER,
+    WINDOWED_CALLS,
+    complaint,
+)
 from oracle.true_size.agreement import common_size, cut_to
 from oracle.true_size.leaf import Sized, UndefinedSizes
-from oracle.true_size.rule import Rule
 from oracle.true_size.tracing import Tracer, filled
 
 
@@ -36,8 +44,7 @@ def _window(inst: HloInstruction, leaf: Sized) -> Window:
     """The window of the call, padded for the sizes of `leaf`."""
     call = inst.attributes
     assert isinstance(call, CustomCallTarget)
-    if call.window is None or len(call.window.dimensions) != len(leaf.sizes):
-        raise UndefinedSizes(inst, "its window does not fit its operand")
+    assert call.window is not None
     return Window(
         tuple(
             _same(inst, row, size) if dynamic and row != WindowDimension() else row
@@ -77,8 +84,7 @@ def _numbers(inst: HloInstruction) -> tuple[ConvolutionDimensions, bool]:
     call = inst.attributes
     assert isinstance(call, CustomCallTarget)
     numbers = call.convolution
-    if numbers is None:
-        raise UndefinedSizes(inst, "it has no window or no dimension numbers")
+    assert numbers is not None
     return numbers, call.padding_type == "SAME"
 
 
@@ -131,6 +137,8 @@ def _input_gradient(tracer: Tracer, inst: HloInstruction, leaves: Sequence[Sized
     numbers, same = _numbers(inst)
     shape = inst.array_shape
     asked = tracer.vector(wanted)
+    if len(asked) != shape.rank:
+        raise UndefinedSizes(inst, f"{len(asked)} sizes are asked for, not {shape.rank}")
     rows: list[WindowDimension] = []
     for row, i, k in zip(numbers.window, numbers.input_spatial, numbers.output_spatial, strict=True):
         if not shape.is_dynamic_dimension(k):
@@ -146,6 +154,9 @@ def _input_gradient(tracer: Tracer, inst: HloInstruction, leaves: Sequence[Sized
         spread = (places - 1) * row.base_dilation + 1 if places else 0
         rows.append(replace(row, padding_low=low, padding_high=size - low - spread + _reach(row) - 1))
     new = _convolved(tracer, inst, numbers, rows, (gradient, kernel))
+    for d, size in enumerate(new.array_shape.dimensions):
+        if shape.is_dynamic_dimension(d) and size != asked[d]:
+            raise UndefinedSizes(inst, f"size {asked[d]} is asked for where the gradient has {size}")
     return filled(new, shape.dynamic)
 
 
@@ -176,10 +187,27 @@ def _kernel_gradient(tracer: Tracer, inst: HloInstruction, leaves: Sequence[Size
     return filled(_convolved(tracer, inst, numbers, rows, (activations, gradient)))
 
 
-CUSTOM_CALLS: dict[str, Rule] = {
-    "DynamicConvolutionForward": _forward,
-    "DynamicConvolutionInputGrad": _input_gradient,
-    "DynamicConvolutionKernelGrad": _kernel_gradient,
-    "DynamicReduceWindowSamePadding": _reduce_window,
-    "DynamicSelectAndScatterSamePadding": _select_and_scatter,
+def has_meaning(inst: HloInstruction) -> bool:
+    """Whether `inst` is a custom-call that means something here, and nothing to other engines."""
+    return inst.opcode is Opcode.CUSTOM_CALL and inst.custom_call_target in WINDOWED_CALLS
+
+
+def custom_call(tracer: Tracer, inst: HloInstruction, leaves: Sequence[Sized]) -> Sized:
+    """The rule of all. Raises UndefinedSizes where the call is not well formed, or gives what is not declared."""
+    if wrong := complaint(inst):
+        raise UndefinedSizes(inst, wrong)
+    result = _RULES[inst.custom_call_target](tracer, inst, leaves)
+    bounds = inst.array_shape
+    for d, (size, bound) in enumerate(zip(result.sizes, bounds.dimensions, strict=True)):
+        if size > bound or (size != bound and not bounds.is_dynamic_dimension(d)):
+            raise UndefinedSizes(inst, f"it has size {size} in dimension {d} of {bounds}")
+    return result
+
+
+_RULES: dict[str, Callable[[Tracer, HloInstruction, Sequence[Sized]], Sized]] = {
+    FORWARD: _forward,
+    INPUT_GRADIENT: _input_gradient,
+    KERNEL_GRADIENT: _kernel_gradient,
+    REDUCE_WINDOW: _reduce_window,
+    SELECT_AND_SCATTER: _select_and_scatter,
 }

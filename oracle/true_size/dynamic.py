@@ -46,10 +46,12 @@ def _dynamic_reshape(tracer: Tracer, inst: HloInstruction, leaves: Sequence[Size
     sizes = tuple(size_from(tracer, inst, scalar, d, bounds[d]) for d, scalar in enumerate(scalars))
     if math.prod(sizes) != math.prod(leaf.sizes):
         raise UndefinedSizes(inst, f"sizes {list(sizes)} for {math.prod(leaf.sizes)} elements")
+    flags = [inst.array_shape.is_dynamic_dimension(d) for d in range(len(bounds))]
+    for d, flag in enumerate(flags):
+        if not flag and sizes[d] != bounds[d]:
+            raise UndefinedSizes(inst, f"size {sizes[d]} for dimension {d}, which is static")
     shape = inst.array_shape.with_dimensions(sizes)
-    new = tracer.op(Opcode.RESHAPE, tracer.cut(leaf), shape=shape)
-    flags = [inst.array_shape.is_dynamic_dimension(d) or sizes[d] != bounds[d] for d in range(len(bounds))]
-    return filled(new, flags)
+    return filled(tracer.op(Opcode.RESHAPE, tracer.cut(leaf), shape=shape), flags)
 
 
 RULES: dict[Opcode, Rule] = {

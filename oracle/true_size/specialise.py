@@ -12,13 +12,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hlo import ArrayShape, HloModule, InvalidInput, Shape, TupleShape, Value, leaves
+from hlo import ArrayShape, HloInstruction, HloModule, InvalidInput, Shape, TupleShape, Value, leaves
 from hlo.bound_parameters import materialised
 from hlo.bounds import refuse_unbounded
 from hlo.evaluator import Fill, Limits, zeros
-from oracle.true_size.leaf import Tree
+from oracle.true_size.leaf import Tree, UndefinedSizes, arrays
 from oracle.true_size.tracing import Tracer
-from oracle.true_size.walker import Walker, Watch
+from oracle.true_size.walker import Layout, Walker, Watch
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -49,23 +49,52 @@ def specialise(
     there is any. Raises InvalidInput for inputs that do not fit and dimensions without a bound, UndefinedSizes and
     SizeOutOfBounds where sizes make no sense, UnsupportedOpcode and EvaluationLimit.
     """
-    refuse_unbounded(module)
-    module = materialised(module)
-    entry = module.entry_computation
-    parameters = entry.parameters
-    if len(inputs) != len(parameters):
-        raise InvalidInput(f"{len(inputs)} inputs for the {len(parameters)} parameters of {entry.name}")
-    for parameter, value in zip(parameters, inputs, strict=True):
-        if not fits(value, parameter.shape):
-            raise InvalidInput(f"the input for {parameter.name} does not fit {parameter.shape}")
-    tracer = Tracer(module.name, limits or Limits())
-    walker = Walker(tracer, fill, watch)
-    with np.errstate(all="ignore"):
-        arguments = [walker.argument(v, p.shape) for p, v in zip(parameters, inputs, strict=True)]
-        result = walker.run(entry, arguments)
-        root = walker.whole(result)
-    tracer.builder.computation.set_root(root)
-    return Specialised(tracer.module, tracer.value_of(root), result)
+    return Specialiser(module)(inputs, fill=fill, watch=watch, limits=limits)
+
+
+class Specialiser:
+    """`specialise` for any number of input sets of one module, which must not change meanwhile."""
+
+    def __init__(self, module: HloModule) -> None:
+        """Raises InvalidInput for dimensions without a bound."""
+        refuse_unbounded(module)
+        self._module = materialised(module)
+        self._layout = Layout()
+
+    def __call__(
+        self,
+        inputs: Sequence[Value],
+        *,
+        fill: Fill = zeros,
+        watch: Watch | None = None,
+        limits: Limits | None = None,
+    ) -> Specialised:
+        """See `specialise`."""
+        entry = self._module.entry_computation
+        parameters = entry.parameters
+        if len(inputs) != len(parameters):
+            raise InvalidInput(f"{len(inputs)} inputs for the {len(parameters)} parameters of {entry.name}")
+        for parameter, value in zip(parameters, inputs, strict=True):
+            if not fits(value, parameter.shape):
+                raise InvalidInput(f"the input for {parameter.name} does not fit {parameter.shape}")
+        tracer = Tracer(self._module.name, limits or Limits())
+        walker = Walker(tracer, fill, self._layout, watch)
+        with np.errstate(all="ignore"):
+            arguments = [walker.argument(v, p.shape) for p, v in zip(parameters, inputs, strict=True)]
+            result = walker.run(entry, arguments)
+            _refuse_unflagged(entry.root, result)
+            root = walker.whole(result)
+        tracer.builder.computation.set_root(root)
+        return Specialised(tracer.module, tracer.value_of(root), result)
+
+
+def _refuse_unflagged(root: HloInstruction, result: Tree) -> None:
+    """Raise UndefinedSizes for an array of the result that is smaller than its type, which does not say that it may."""
+    types = [leaf for _, leaf in leaves(root.shape) if isinstance(leaf, ArrayShape)]
+    for array, shape in zip(arrays(result), types, strict=True):
+        for d, (size, bound) in enumerate(zip(array.sizes, shape.dimensions, strict=True)):
+            if size != bound and not shape.is_dynamic_dimension(d):
+                raise UndefinedSizes(root, f"its size is {size} in dimension {d} of {shape}, which is static")
 
 
 def fits(value: Value, shape: Shape) -> bool:

@@ -23,9 +23,9 @@ from hlo import (
     Value,
     merged,
 )
-from hlo.evaluator import PAD_TO_STATIC, SET_BOUND, SLICE_TO_DYNAMIC, Fill
+from hlo.evaluator import PAD_TO_STATIC, SET_BOUND, SLICE_TO_DYNAMIC, Fill, ForeignCustomCall
 from oracle.true_size import contraction, dynamic, elementwise, indexing, reduction, shape
-from oracle.true_size.custom_calls import CUSTOM_CALLS
+from oracle.true_size.custom_calls import custom_call, has_meaning
 from oracle.true_size.leaf import Ordering, Sized, Tree, UndefinedSizes, arrays
 from oracle.true_size.tracing import Tracer, filled
 
@@ -41,19 +41,46 @@ _PASSED_ON = frozenset({Opcode.OPTIMIZATION_BARRIER, Opcode.DOMAIN, Opcode.ADD_D
 _SIZES = frozenset(dynamic.RULES)
 
 
+class Layout:
+    """What of a module is the same for all inputs: in which order it runs, and what has no dynamic dimension."""
+
+    def __init__(self) -> None:
+        self._orders: dict[HloComputation, list[HloInstruction]] = {}
+        self._static: dict[HloComputation, bool] = {}
+
+    def order(self, computation: HloComputation) -> list[HloInstruction]:
+        """The instructions of `computation`, operands before users."""
+        known = self._orders.get(computation)
+        if known is None:
+            known = self._orders[computation] = computation.make_instruction_post_order()
+        return known
+
+    def is_static(self, computation: HloComputation) -> bool:
+        """Whether nothing in `computation`, and in what it calls, has a dynamic dimension or asks for a size."""
+        known = self._static.get(computation)
+        if known is None:
+            known = self._static[computation] = all(
+                inst.opcode not in _SIZES
+                and inst.shape.is_static
+                and all(map(self.is_static, inst.called_computations))
+                for inst in computation.instructions
+            )
+        return known
+
+
 class Walker:
     """Runs the computations of one module."""
 
-    def __init__(self, tracer: Tracer, fill: Fill, watch: Watch | None = None) -> None:
+    def __init__(self, tracer: Tracer, fill: Fill, layout: Layout, watch: Watch | None = None) -> None:
         self._tracer = tracer
         self._fill = fill
+        self._layout = layout
         self._watch = watch
-        self._static: dict[HloComputation, bool] = {}
 
     def run(self, computation: HloComputation, arguments: Sequence[Tree]) -> Tree:
         """What `computation` gives."""
         at: dict[HloInstruction, Tree] = {}
-        for inst in computation.make_instruction_post_order():
+        for inst in self._layout.order(computation):
             if inst.opcode is Opcode.PARAMETER:
                 at[inst] = arguments[inst.parameter_number]
             else:
@@ -83,6 +110,8 @@ class Walker:
         if opcode is Opcode.CONDITIONAL:
             return self._conditional(inst, operands)
         rule = RULES.get(opcode)
+        if opcode is Opcode.CUSTOM_CALL:
+            raise ForeignCustomCall(inst.custom_call_target, "specialisation")
         if rule is None:
             raise UnsupportedOpcode(f"{opcode} of arrays smaller than their bounds", "specialisation")
         return rule(self._tracer, inst, [self._leaf(inst, operand) for operand in operands])
@@ -120,21 +149,28 @@ class Walker:
         if target in _SAME:
             return operands[0]
         if target == PAD_TO_STATIC:
-            return self._pad_to_static(self._leaf(inst, operands[0]), inst.operand(0).array_shape)
+            bounds = inst.operand(0).array_shape
+            size = ArrayShape(PrimitiveType.S32)
+            if inst.shape != TupleShape((bounds.to_static(), *[size] * bounds.rank)):
+                raise UndefinedSizes(
+                    inst, "it gives something else than an array of its bounds and their sizes"
+                )
+            return self._pad_to_static(self._leaf(inst, operands[0]), bounds)
         if target == SLICE_TO_DYNAMIC:
             data, *scalars = [self._leaf(inst, operand) for operand in operands]
             bounds = inst.array_shape
-            if data.is_cut:
-                raise UndefinedSizes(inst, "its operand is not static")
+            if data.sizes != bounds.dimensions or data.is_cut or len(scalars) != bounds.rank:
+                raise UndefinedSizes(
+                    inst, "it does not cut a static array of its bounds to one size a dimension"
+                )
             sizes = tuple(
                 dynamic.size_from(self._tracer, inst, scalar, d, bounds.dimensions[d])
                 for d, scalar in enumerate(scalars)
             )
             return Sized(data.inst, sizes, tuple(map(bounds.is_dynamic_dimension, range(bounds.rank))))
-        rule = CUSTOM_CALLS.get(target)
-        if rule is None:
-            return None
-        return rule(self._tracer, inst, [self._leaf(inst, operand) for operand in operands])
+        if has_meaning(inst):
+            return custom_call(self._tracer, inst, [self._leaf(inst, operand) for operand in operands])
+        return None
 
     def _pad_to_static(self, leaf: Sized, bounds: ArrayShape) -> Tree:
         """The array in the low corner of a static one, then the size of every dimension (section 2.3)."""
@@ -154,24 +190,13 @@ class Walker:
         return (
             inst.opcode not in _SIZES
             and inst.shape.is_static
-            and all(map(self._is_static, inst.called_computations))
+            and all(map(self._layout.is_static, inst.called_computations))
             and all(
                 not any(leaf.dynamic) and leaf.sizes == bound.dimensions and not leaf.is_cut
                 for operand, tree in zip(inst.operands, operands, strict=True)
                 for leaf, bound in zip(arrays(tree), _array_shapes(operand.shape), strict=True)
             )
         )
-
-    def _is_static(self, computation: HloComputation) -> bool:
-        known = self._static.get(computation)
-        if known is None:
-            known = self._static[computation] = all(
-                inst.opcode not in _SIZES
-                and inst.shape.is_static
-                and all(map(self._is_static, inst.called_computations))
-                for inst in computation.instructions
-            )
-        return known
 
     def _taken_over(self, inst: HloInstruction, operands: Sequence[Tree]) -> Tree:
         new = self._tracer.emit(inst, [self.whole(tree) for tree in operands], shape=inst.shape)

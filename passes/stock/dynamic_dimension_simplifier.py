@@ -37,10 +37,15 @@ class DynamicDimensionSimplifier(Pass):
     def run(self, module: HloModule, trace: Trace) -> bool:
         """Six sweeps over everything but fusions' insides."""
         changed = False
-        for rule, sweep in _SWEEPS:
-            for computation in module.make_computation_post_order():
-                if any(caller.opcode is Opcode.FUSION for caller in computation.caller_instructions):
-                    continue
+        computations = {
+            computation: {inst.opcode for inst in computation.instructions}
+            for computation in module.make_computation_post_order()
+            if not any(caller.opcode is Opcode.FUSION for caller in computation.caller_instructions)
+        }
+        for rule, opcode, sweep in _SWEEPS:
+            for computation, opcodes in computations.items():
+                if opcode not in opcodes:
+                    continue  # no sweep makes instructions of an opcode that was not there
                 for inst in computation.make_instruction_post_order():
                     new = sweep(inst) if inst.users or inst.is_root else None
                     if new is None or not _is_equal(new, inst):
@@ -107,11 +112,12 @@ def _same(opcode: Opcode) -> Sweep:
     return lambda inst: inst.operand(0) if inst.opcode is opcode else None
 
 
-_SWEEPS: tuple[tuple[str, Sweep], ...] = (
-    ("concat-of-concats", _concat_of_concats),
-    ("slice-of-concat", _slice_of_concat),
-    ("reshape-of-broadcast", _reshape_of_broadcast),
-    ("reshape-of-reshape", _reshape_of_reshape),
-    ("same-convert", _same(Opcode.CONVERT)),
-    ("same-reshape", _same(Opcode.RESHAPE)),
+_SWEEPS: tuple[tuple[str, Opcode, Sweep], ...] = (
+    ("concat-of-concats", Opcode.CONCATENATE, _concat_of_concats),
+    ("slice-of-concat", Opcode.SLICE, _slice_of_concat),
+    ("reshape-of-broadcast", Opcode.RESHAPE, _reshape_of_broadcast),
+    ("reshape-of-reshape", Opcode.RESHAPE, _reshape_of_reshape),
+    ("same-convert", Opcode.CONVERT, _same(Opcode.CONVERT)),
+    ("same-reshape", Opcode.RESHAPE, _same(Opcode.RESHAPE)),
 )
+"""The rule, which instructions it looks at, and what it does."""

@@ -6,10 +6,13 @@ from typing import ClassVar
 import numpy as np
 import pytest
 
-from hlo import HloModule, Opcode
+from hlo import HloModule, Opcode, Value
 from hlo.interchange import read_text
+from hlo.parameter_binding import NO_BINDING, DynamicDimension, DynamicSizeParameter
 from oracle import Agree, Disagree, Kind, Skip, SkipReason, draw_inputs, judge
 from oracle.engines import NumpyEvaluator
+from oracle.judge import judge_original
+from oracle.original import Original
 from passes import Pass, Pipeline, Trace, parse_pipeline
 
 PADDER = parse_pipeline("dynamic-padder")
@@ -155,3 +158,113 @@ def test_drawn_sizes_are_within_their_bounds_and_what_lies_beyond_is_poisoned() 
 
 def test_the_first_input_set_has_no_empty_parameter() -> None:
     assert all(len(draw_inputs(subject(), seed, 1)[0][0]) for seed in range(30))  # pyright: ignore[reportArgumentType]
+
+
+BOUND = """HloModule m
+add { a = s32[] parameter(0)
+ b = s32[] parameter(1)
+ ROOT r = s32[] add(a, b) }
+ENTRY main {
+  y = s32[6] parameter(0)
+  n = s32[] parameter(1)
+  zero = s32[] constant(0)
+  sum = s32[] reduce(y, zero), dimensions={0}, to_apply=add
+  z = (s32[5], s32[]) parameter(2)
+  part = s32[5] get-tuple-element(z), index=0
+  other = s32[] reduce(part, zero), dimensions={0}, to_apply=add
+  ROOT r = (s32[], s32[]) tuple(sum, other)
+}"""
+
+
+def bound() -> HloModule:
+    """Two sums, of as many elements as are counted beside each array."""
+    module = read_text(BOUND)
+    binding = module.dynamic_parameter_binding.bind(DynamicSizeParameter(1), DynamicDimension(0, (), 0))
+    binding = binding.bind(DynamicSizeParameter(2, (1,)), DynamicDimension(2, (0,), 0))
+    module.dynamic_parameter_binding = binding
+    return module
+
+
+def test_a_parameter_that_is_the_size_of_another_is_drawn_as_a_size() -> None:
+    seen: tuple[set[int], set[int]] = set(), set()
+    poisoned = 0
+    for seed in range(40):
+        for number_of_set, (y, n, z) in enumerate(draw_inputs(bound(), seed, 3)):
+            assert isinstance(y, np.ndarray)
+            assert isinstance(n, np.ndarray)
+            assert isinstance(z, tuple)
+            size, other = int(n), int(z[1])  # pyright: ignore[reportArgumentType]
+            seen[0].add(size)
+            seen[1].add(other)
+            assert y.shape == (6,)
+            tail = set(y[size:].tolist())
+            poisoned += number_of_set % 2 == 0 and bool(tail) and tail <= {2**31 - 1, -(2**31)}
+    assert seen == ({0, 1, 2, 5, 6}, {0, 1, 2, 4, 5})
+    assert poisoned > 20
+
+
+def test_a_parameter_to_which_an_array_is_cut_is_drawn_as_a_size() -> None:
+    module = read_text(
+        """HloModule m
+        ENTRY main { x = s32[6] parameter(0)
+                     n = s32[] parameter(1)
+                     ROOT d = s32[<=6] custom-call(x, n), custom_call_target="SliceToDynamic" }"""
+    )
+    drawn = [int(one[1]) for seed in range(30) for one in draw_inputs(module, seed, 3)]  # pyright: ignore[reportArgumentType]
+    assert set(drawn) == {0, 1, 2, 5, 6}
+
+
+@pytest.mark.parametrize("pipeline", ["dynamic", "dynamic-upstream", "dynamic-padder"])
+def test_programs_of_bound_parameters_are_judged(pipeline: str) -> None:
+    module = bound()
+    judgement = judge(module, parse_pipeline(pipeline), draw_inputs(module, 3, 6), {})
+    assert judgement.verdict == Agree()
+    assert sum(count for rule, count in judgement.fired.items() if rule.endswith(":bound")) == 2
+
+
+def test_a_bound_size_that_is_forgotten_is_seen() -> None:
+    @dataclass(frozen=True)
+    class Forget(Pass):
+        """Drop the binding."""
+
+        name: ClassVar[str] = "forget"
+
+        def run(self, module: HloModule, trace: Trace) -> bool:
+            module.dynamic_parameter_binding = NO_BINDING
+            return True
+
+    module = bound()
+    verdict = judge(module, Pipeline((Forget(),)), draw_inputs(module, 3, 6), {}, use_jax=False).verdict
+    assert isinstance(verdict, Disagree)
+    assert verdict.finding.kind is Kind.VALUE
+
+
+def test_jax_meets_every_set_of_sizes_unless_told_to_meet_fewer() -> None:
+    sets = [inputs(given, size) for given in range(5) for size in range(5)]
+    assert list(Original(subject(), sets).referred) == list(range(25))
+    few = Original(subject(), sets, most_referred=2)
+    assert len(set(few.referred)) == 2
+    assert set(few.referred) <= set(range(25))
+    assert few.referred == Original(subject(), sets, most_referred=2).referred
+    firsts = {Original(subject(), [one, *sets], most_referred=1).referred[0] for one in sets}
+    assert len(firsts) > 5
+
+
+def test_a_static_program_meets_jax_with_all_inputs() -> None:
+    module = read_text("HloModule m\nENTRY e {\n x = s32[4] parameter(0)\n ROOT y = s32[4] negate(x)\n}")
+    sets = [(ints(*range(first, first + 4)),) for first in range(6)]
+    assert list(Original(module, sets, most_referred=1).referred) == list(range(6))
+
+
+def test_jax_is_asked_for_the_sets_that_it_is_to_meet_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[int] = []
+    expected = Original.expected
+
+    def noting(self: Original, number: int) -> Value:
+        asked.append(number)
+        return expected(self, number)
+
+    monkeypatch.setattr(Original, "expected", noting)
+    original = Original(subject(), [inputs(given) for given in range(1, 5)], most_referred=1)
+    assert judge_original(original, PADDER, {}).verdict == Agree()
+    assert asked == list(original.referred)

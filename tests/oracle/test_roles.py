@@ -46,6 +46,15 @@ def placed(module: HloModule) -> dict[Any, tuple[Role, ...]]:
     return {leaf: roles for leaf, roles in found.items() if roles}
 
 
+def test_each_component_of_one_array_of_starts_is_a_start_in_its_own_dimension():
+    module = entry(
+        "x = f32[4,9] parameter(0)",
+        "i = s32[2] parameter(1)",
+        "ROOT g = f32[1,3] dynamic-slice(x, i), dynamic_slice_sizes={1,3}",
+    )
+    assert set(placed(module)[1, ()]) == {Role(Use.START, 4, 1, 0, 0), Role(Use.START, 9, 3, 0, 1)}
+
+
 def test_each_component_of_an_index_vector_is_a_start_in_its_own_dimension():
     module = entry(
         "x = f32[9,30] parameter(0)",

@@ -130,3 +130,17 @@ def test_every_element_type_can_be_poisoned(kind: PrimitiveType) -> None:
         assert np.isnan(extremes(shape).astype(np.float32)).all()
     if kind.is_integral:
         assert len(set(extremes(shape).astype(np.float64).reshape(-1))) == 2
+
+
+def test_what_has_no_padding_for_its_inputs_runs_once() -> None:
+    runner = Runner(CUT_AGAIN)
+    assert len(runner.readings([ints(1, 2, 3, 4)])) == 1
+    assert len(runner.readings([ints(1, 2, 3)])) == len(POISONS)
+    assert len(runner.readings([ints(1, 2, 3, 4)])) == 1
+
+
+def test_one_runner_specialises_for_any_sizes() -> None:
+    runner = Runner(DYNAMIC)
+    for size in (2, 0, 4, 1):
+        (run,) = runner.specialised([ints(*range(size))])
+        assert listed(run.value) == [-n for n in range(size)]

@@ -9,10 +9,13 @@ from hlo.builder import Builder
 
 
 class SizeArithmetic:
-    """Appends scalar arithmetic to one computation. Plain integers become constants, one for each value."""
+    """Appends scalar arithmetic to one computation. Plain integers become constants, one for each value.
 
-    def __init__(self, computation: HloComputation) -> None:
-        self._builder = Builder(computation)
+    `builder` appends to that computation, too; a plain one unless it is given.
+    """
+
+    def __init__(self, computation: HloComputation, builder: Builder | None = None) -> None:
+        self._builder = builder or Builder(computation)
         self._constants: dict[int, HloInstruction] = {}
 
     def constant(self, value: int) -> HloInstruction:

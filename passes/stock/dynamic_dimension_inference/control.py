@@ -91,6 +91,7 @@ def _conditional(state: State, inst: HloInstruction) -> None:
     if not places:
         outer.replace_instruction(inst, wide)
         state.sizes.changed = True
+        state.trace.fire(f"widen-{wide.opcode}")
         return
     _replace(state, inst, wide, len(inst.tuple_shape.elements), places)
 
@@ -223,7 +224,7 @@ def _replace(
     state.sizes.forget(old)
     pad_to_static(state, narrow)
     state.sizes.changed = True
-    state.trace.fire("widen")
+    state.trace.fire(f"widen-{wide.opcode}")
 
 
 def _parameter(state: State, inst: HloInstruction) -> None:

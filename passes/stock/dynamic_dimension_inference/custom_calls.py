@@ -7,11 +7,20 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from hlo import ArrayShape, HloInstruction, Opcode
+from hlo import ArrayShape, HloInstruction
 from hlo.attributes import ConvolutionDimensions, CustomCallTarget, Window
 from hlo.builder import Builder
 from hlo.evaluator import PAD_TO_STATIC, SET_BOUND, SLICE_TO_DYNAMIC
+from hlo.windowed_calls import (
+    FORWARD,
+    INPUT_GRADIENT,
+    KERNEL_GRADIENT,
+    REDUCE_WINDOW,
+    SELECT_AND_SCATTER,
+    complaint,
+)
 from passes.stock.dynamic_dimension_inference.bridges import pad_to_static
+from passes.stock.dynamic_dimension_inference.dynamic import refuse_outside
 from passes.stock.dynamic_dimension_inference.reduction import TRIVIAL
 from passes.stock.dynamic_dimension_inference.state import State
 from passes.stock.dynamic_dimension_inference.windows import places, same_places, valid_places
@@ -21,20 +30,16 @@ _RESIZE = "Resize"
 _RESIZED = (0, 3)
 """The dimensions of an image, batch and feature, that resizing leaves alone."""
 
-REDUCE_WINDOW, SELECT_AND_SCATTER = "DynamicReduceWindowSamePadding", "DynamicSelectAndScatterSamePadding"
-FORWARD, INPUT_GRADIENT = "DynamicConvolutionForward", "DynamicConvolutionInputGrad"
-KERNEL_GRADIENT = "DynamicConvolutionKernelGrad"
-
 
 def custom_call(state: State, inst: HloInstruction) -> None:
     """A target that is not known here may produce a dynamic array, but not be given one."""
     target = inst.custom_call_target
     if target == PAD_TO_STATIC:
-        _known_sizes(state, inst)
+        # what it gives is static, with whatever in the padding; only what it is given is dynamic
+        if state.sizes.has_dynamic(inst.operand(0)):
+            state.sizes.on_dynamic_arrays[inst] = None
     elif target == SLICE_TO_DYNAMIC:
-        for dimension, flag in enumerate(inst.array_shape.dynamic):
-            if flag:
-                state.sizes.set_size(inst, (), dimension, inst.operand(dimension + 1), keep_flag=True)
+        _slice_to_dynamic(state, inst)
     elif state.custom_call is not None and any(map(state.sizes.has_dynamic, inst.operands)):
         state.custom_call(inst, state.sizes)
         pad_to_static(state, inst)
@@ -42,6 +47,8 @@ def custom_call(state: State, inst: HloInstruction) -> None:
         for _, index, dimension, size in state.operand_sizes(inst):
             state.record(inst, dimension, size, index)
     elif rule := WINDOWED.get(target):
+        if wrong := complaint(inst):
+            state.refuse(inst, wrong)
         rule(state, inst)
         _bounds_elsewhere(state, inst)
     elif target.startswith(_RESIZE):
@@ -55,21 +62,13 @@ def custom_call(state: State, inst: HloInstruction) -> None:
         pad_to_static(state, inst)
 
 
-def _known_sizes(state: State, inst: HloInstruction) -> None:
-    """Element 0 is the data; element i + 1 has the size of its dimension i."""
-    computation = inst.parent
-    for dimension, flag in enumerate(inst.operand(0).array_shape.dynamic):
-        if flag:
-            size = next(
-                (
-                    user
-                    for user in inst.users
-                    if user.opcode is Opcode.GET_TUPLE_ELEMENT and user.tuple_index == dimension + 1
-                ),
-                None,
-            )
-            size = size or computation.add_get_tuple_element(inst, dimension + 1)
-            state.sizes.set_size(inst, (0,), dimension, size)
+def _slice_to_dynamic(state: State, inst: HloInstruction) -> None:
+    """It gives an array that is really smaller than its bounds."""
+    if len(inst.operands) != 1 + inst.array_shape.rank:
+        state.refuse(inst, "it has not one size for each dimension")
+    for dimension in range(inst.array_shape.rank):
+        refuse_outside(state, inst, dimension + 1, dimension)
+    pad_to_static(state, inst)
 
 
 def _resize(state: State, inst: HloInstruction) -> None:
@@ -89,19 +88,16 @@ def _bounds_elsewhere(state: State, inst: HloInstruction) -> None:
 # windows
 
 
-def stated_window(state: State, inst: HloInstruction) -> Window:
-    """The window of a call, with a row for each dimension of its first operand. Raises DynamismRefused."""
+def stated_window(inst: HloInstruction) -> Window:
+    """The window of a well-formed call, with a row for each dimension of its first operand."""
     call = inst.attributes
     assert isinstance(call, CustomCallTarget)
-    if call.window is None or len(call.window.dimensions) != inst.operand(0).array_shape.rank:
-        state.refuse(inst, "its window does not fit its operand", operand=0)
+    assert call.window is not None
     return call.window
 
 
 def _reduce_window(state: State, inst: HloInstruction) -> None:
-    if len(inst.operands) != 2:
-        state.refuse(inst, "several arrays are reduced")
-    window = stated_window(state, inst)
+    window = stated_window(inst)
     for d, size in state.array_sizes(inst, 0):
         row = window.dimensions[d]
         if row.base_dilation != 1:
@@ -110,7 +106,7 @@ def _reduce_window(state: State, inst: HloInstruction) -> None:
 
 
 def _select_and_scatter(state: State, inst: HloInstruction) -> None:
-    window = stated_window(state, inst)
+    window = stated_window(inst)
     for d, size in state.array_sizes(inst, 0):
         if window.dimensions[d].base_dilation != 1:
             state.refuse(inst, "a dilated base has no SAME padding", operand=0, dimension=d)
@@ -123,14 +119,12 @@ def _select_and_scatter(state: State, inst: HloInstruction) -> None:
 # convolutions
 
 
-def stated_convolution(state: State, inst: HloInstruction) -> tuple[ConvolutionDimensions, bool]:
-    """The attributes of a call's convolution, and whether its padding is SAME. Raises DynamismRefused."""
+def stated_convolution(inst: HloInstruction) -> tuple[ConvolutionDimensions, bool]:
+    """The attributes of a well-formed call's convolution, and whether its padding is SAME."""
     call = inst.attributes
     assert isinstance(call, CustomCallTarget)
-    numbers = call.convolution
-    if numbers is None or len(numbers.window) != len(numbers.input_spatial):
-        state.refuse(inst, "it has no window or no dimension numbers")
-    return numbers, call.padding_type == "SAME"
+    assert call.convolution is not None
+    return call.convolution, call.padding_type == "SAME"
 
 
 def _refuse_groups(state: State, inst: HloInstruction, numbers: ConvolutionDimensions) -> None:
@@ -139,7 +133,7 @@ def _refuse_groups(state: State, inst: HloInstruction, numbers: ConvolutionDimen
 
 
 def _forward(state: State, inst: HloInstruction) -> None:
-    numbers, same = stated_convolution(state, inst)
+    numbers, same = stated_convolution(inst)
     arithmetic = state.arithmetic(inst)
     for d, size in state.array_sizes(inst, 0):
         _refuse_groups(state, inst, numbers)
@@ -163,7 +157,7 @@ def _forward(state: State, inst: HloInstruction) -> None:
 
 def _input_gradient(state: State, inst: HloInstruction) -> None:
     """The sizes of flagged dimensions are elements of the first operand."""
-    numbers, _ = stated_convolution(state, inst)
+    numbers, _ = stated_convolution(inst)
     builder = Builder(inst.parent)
     asked = inst.operand(0)
     gives = dict(
@@ -190,7 +184,7 @@ def _input_gradient(state: State, inst: HloInstruction) -> None:
 
 def _kernel_gradient(state: State, inst: HloInstruction) -> None:
     """The result is static: what is dynamic is summed over. Space must be dynamic on both sides or neither."""
-    numbers, _ = stated_convolution(state, inst)
+    numbers, _ = stated_convolution(inst)
     spatial = dict(zip(numbers.input_spatial, numbers.kernel_spatial, strict=True))
     mine, theirs = dict(state.array_sizes(inst, 0)), dict(state.array_sizes(inst, 1))
     if mine or theirs:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from hlo import HloInstruction, Opcode
 from passes.stock.dynamic_dimension_inference.state import Rule, State
 
@@ -22,9 +24,21 @@ def _get_dimension_size(state: State, inst: HloInstruction) -> None:
     state.trace.fire("size-known")
 
 
+def refuse_outside(state: State, inst: HloInstruction, number: int, dimension: int) -> None:
+    """Refuse an operand, `number`, that is a constant and no size of a dimension of the result. Upstream takes it."""
+    size, bound = inst.operand(number), inst.array_shape.dimensions[dimension]
+    if size.opcode is not Opcode.CONSTANT:
+        return
+    value = size.literal.value
+    assert isinstance(value, np.ndarray)
+    if not 0 <= value <= bound:
+        state.refuse(inst, f"the size {value} is not in [0, {bound}]", operand=number, dimension=dimension)
+
+
 def _set_dimension_size(state: State, inst: HloInstruction) -> None:
     """The size is the operand's; of other dimensions it is what it was. A bound as size of an unflagged one: static."""
     (dimension,) = inst.dimensions
+    refuse_outside(state, inst, 1, dimension)
     operand, size = inst.operands
     for index, other, known in tuple(state.sizes.of(operand)):
         if other != dimension:
@@ -38,8 +52,9 @@ def _set_dimension_size(state: State, inst: HloInstruction) -> None:
 
 def _dynamic_reshape(state: State, inst: HloInstruction) -> None:
     """Each flagged dimension has the size that its operand gives."""
-    for dimension, flag in enumerate(inst.array_shape.dynamic):
-        if flag:
+    for dimension in range(inst.array_shape.rank):
+        refuse_outside(state, inst, dimension + 1, dimension)
+        if inst.array_shape.is_dynamic_dimension(dimension):
             state.record(inst, dimension, inst.operand(dimension + 1))
 
 

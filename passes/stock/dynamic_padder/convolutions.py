@@ -11,9 +11,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from hlo import ArrayShape, HloInstruction, Opcode, PrimitiveType
-from hlo.attributes import ConvolutionDimensions, CustomCallTarget, SliceBounds, WindowDimension
+from hlo.attributes import ConvolutionDimensions, SliceBounds, WindowDimension
 from hlo.builder import Builder
-from passes.stock.dynamic_dimension_inference.custom_calls import FORWARD, INPUT_GRADIENT, KERNEL_GRADIENT
+from hlo.windowed_calls import FORWARD, INPUT_GRADIENT, KERNEL_GRADIENT
+from passes.stock.dynamic_dimension_inference.custom_calls import stated_convolution
 from passes.stock.dynamic_dimension_inference.windows import reach, same_padding
 from passes.stock.dynamic_padder.masking import is_live, masked, zero
 from passes.stock.dynamic_padder.state import Rewrite, State
@@ -34,14 +35,6 @@ class Axis:
     size: HloInstruction
     before: HloInstruction
     spread: int = 1
-
-
-def _stated(inst: HloInstruction) -> tuple[ConvolutionDimensions, bool]:
-    """The attributes of the convolution, which the inference has found to be there, and whether padding is SAME."""
-    call = inst.attributes
-    assert isinstance(call, CustomCallTarget)
-    assert call.convolution is not None
-    return call.convolution, call.padding_type == "SAME"
 
 
 def _element_type(inst: HloInstruction) -> PrimitiveType:
@@ -101,15 +94,17 @@ def _is_there(
     def constant(value: int) -> HloInstruction:
         return everywhere(builder.constant(value, PrimitiveType.S32))
 
-    steps = builder.op(Opcode.MULTIPLY, builder.iota(s32, at), constant(axis.row.stride))
+    steps = builder.iota(s32, at)
+    if axis.row.stride != 1:
+        steps = builder.op(Opcode.MULTIPLY, steps, constant(axis.row.stride))
     offset = arithmetic.subtract(arithmetic.constant(tap * axis.row.window_dilation), axis.before)
     found = builder.op(Opcode.ADD, steps, everywhere(offset))
-    whole = builder.op(Opcode.DIVIDE, found, constant(axis.spread))
-    tests = [
-        builder.compare(found, constant(0), "GE"),
-        builder.compare(whole, everywhere(axis.size), "LT"),
-        builder.compare(builder.op(Opcode.REMAINDER, found, constant(axis.spread)), constant(0), "EQ"),
-    ]
+    tests = [builder.compare(found, constant(0), "GE")]
+    if axis.spread != 1:
+        between = builder.op(Opcode.REMAINDER, found, constant(axis.spread))
+        tests.append(builder.compare(between, constant(0), "EQ"))
+        found = builder.op(Opcode.DIVIDE, found, constant(axis.spread))
+    tests.append(builder.compare(found, everywhere(axis.size), "LT"))
     return arithmetic.all_of(tests)
 
 
@@ -156,15 +151,15 @@ def _summed(
     return total
 
 
-def _finish(state: State, inst: HloInstruction, result: HloInstruction) -> None:
+def _finish(state: State, inst: HloInstruction, result: HloInstruction, rule: str) -> None:
     kind = inst.array_shape.element_type
     if result.array_shape.element_type is not kind:
         result = state.builder(inst).convert(result, kind)
-    state.replace(inst, result, "mask")
+    state.replace(inst, result, rule)
 
 
 def _forward(state: State, inst: HloInstruction) -> None:
-    numbers, same = _stated(inst)
+    numbers, same = stated_convolution(inst)
     arithmetic = state.arithmetic(inst)
     axes: list[Axis] = []
     for number, row in enumerate(numbers.window):
@@ -176,12 +171,12 @@ def _forward(state: State, inst: HloInstruction) -> None:
         axes.append(Axis(number, row, count, size, before))
     image, kernel = _sides(state, inst, numbers, 0)
     image = _seen(state, inst, numbers, image, axes)
-    _finish(state, inst, _summed(state, inst, numbers, (image, kernel), axes))
+    _finish(state, inst, _summed(state, inst, numbers, (image, kernel), axes), "convolution-forward")
 
 
 def _input_gradient(state: State, inst: HloInstruction) -> None:
     """A convolution of the gradient, its elements as far apart as the forward convolution's stride."""
-    numbers, same = _stated(inst)
+    numbers, same = stated_convolution(inst)
     arithmetic = state.arithmetic(inst)
     axes: list[Axis] = []
     for number, row in enumerate(numbers.window):
@@ -198,12 +193,12 @@ def _input_gradient(state: State, inst: HloInstruction) -> None:
         axes.append(Axis(number, row, inst.array_shape.dimensions[at], size, before, spread))
     image, kernel = _sides(state, inst, numbers, 1)
     image = _seen(state, inst, numbers, image, axes)
-    _finish(state, inst, _summed(state, inst, numbers, (image, kernel), axes))
+    _finish(state, inst, _summed(state, inst, numbers, (image, kernel), axes), "convolution-input-gradient")
 
 
 def _kernel_gradient(state: State, inst: HloInstruction) -> None:
     """For each place of the kernel, the sum over all places of the gradient of what it met there."""
-    numbers, same = _stated(inst)
+    numbers, same = stated_convolution(inst)
     arithmetic = state.arithmetic(inst)
     axes: list[Axis] = []
     for number, row in enumerate(numbers.window):
@@ -217,7 +212,7 @@ def _kernel_gradient(state: State, inst: HloInstruction) -> None:
         axes.append(Axis(number, forward, count, size, before))
     image, kernel = _sides(state, inst, numbers, 0)
     image = _seen(state, inst, numbers, image, axes)
-    _finish(state, inst, _joined(state, inst, numbers, (image, kernel), axes))
+    _finish(state, inst, _joined(state, inst, numbers, (image, kernel), axes), "convolution-kernel-gradient")
 
 
 def _joined(

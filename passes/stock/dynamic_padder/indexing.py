@@ -36,7 +36,7 @@ def _clamp_start(state: State, inst: HloInstruction, number: int, last: HloInstr
     inst.parent.replace_operand(
         inst, number, _at_most(builder, start, limit, kind), accept_different_shape=True
     )
-    state.trace.fire("clamp")
+    state.trace.fire(f"clamp-{inst.opcode}")
 
 
 def _at_most(
@@ -139,7 +139,7 @@ def _gather(state: State, inst: HloInstruction) -> None:
     for part, last in lasts.items():
         limit = state.arithmetic(inst).maximum(last, 0)
         indices = _with_part(builder, indices, numbers.index_vector_dim, part, limit)
-        state.trace.fire("clamp")
+        state.trace.fire(f"clamp-{inst.opcode}")
     state.sizes.forward(inst.operand(1), indices)
     inst.parent.replace_operand(inst, 1, indices, accept_different_shape=True)
 

@@ -21,8 +21,9 @@ from hlo import (
     merged,
 )
 from hlo.attributes import CustomCallTarget
-from hlo.builder import Builder
+from hlo.bound_parameters import materialise
 from hlo.evaluator import PAD_TO_STATIC, SET_BOUND, SLICE_TO_DYNAMIC
+from hlo.infer import ShapeError
 from passes.base import Pass, PassError, Trace
 from passes.stock.dce import Dce
 from passes.stock.dynamic_dimension_inference import (
@@ -70,20 +71,15 @@ class DynamicPadder(Pass):
 
     name: ClassVar[str] = "dynamic-padder"
     rules: ClassVar[tuple[str, ...]] = (
-        "pad-to-static",
-        "slice-to-dynamic",
-        "size-known",
-        "size-set",
-        "widen",
-        "mask",
-        "repeat",
-        "concatenate",
-        "reverse",
-        "reshape",
-        "sort",
-        "clamp",
-        "update",
-        "scatter",
+        *("bound", "pad-to-static", "slice-to-dynamic", "size-known", "size-set"),
+        *("widen-while", "widen-conditional"),
+        *("mask-reduce", "mask-reduce-window", "mask-select-and-scatter"),
+        *("mask-dot", "mask-convolution", "mask-pad"),
+        *("repeat", "concatenate", "reverse", "sort", "update", "scatter", "select-and-scatter"),
+        *("clamp-dynamic-slice", "clamp-dynamic-update-slice", "clamp-gather"),
+        *("split", "combine", "regroup", "reshape", "dynamic-reshape"),
+        *("reduce-window-same", "select-and-scatter-same", "convolution-forward"),
+        *("convolution-input-gradient", "convolution-kernel-gradient"),
     )
     guards: ClassVar[tuple[str, ...]] = (
         "slice_limit",
@@ -118,9 +114,13 @@ class DynamicPadder(Pass):
             raise PassError(
                 self.name, f"shape_check is one of {', '.join(SHAPE_CHECKS)}, not {self.shape_check!r}"
             )
+        for _ in module.dynamic_parameter_binding:
+            trace.fire("bound")
+        changed = materialise(module)
         if not _is_dynamic(module):
-            return False
+            return changed
         Dce().run(module, Trace())
+        declared = module.entry_computation.root.shape
         inference = Soundness(self.slice_limit, self.window_padding, self.update_keeps_size)
         sizes = infer_dynamic_dimensions(
             module,
@@ -145,6 +145,7 @@ class DynamicPadder(Pass):
         for inst in sizes.on_dynamic_arrays:
             _cut_operands(state, inst)
         if self.slice_dynamic_output:
+            _refuse_unflagged(state, module.entry_computation.root, declared)
             _cut_root(state, module.entry_computation)
         for computation in module.make_computation_post_order():
             _drop_sizes_set(state, computation)
@@ -170,6 +171,8 @@ def _is_work(inst: HloInstruction) -> bool:
         return False
     if inst.opcode is Opcode.CUSTOM_CALL and inst.custom_call_target in (PAD_TO_STATIC, SLICE_TO_DYNAMIC):
         return False
+    if inst.opcode is Opcode.CUSTOM_CALL and inst.custom_call_target in CUSTOM_CALLS:
+        return True  # of static arrays, too, it is one of our operations in disguise
     return not inst.shape.is_static or not all(operand.shape.is_static for operand in inst.operands)
 
 
@@ -178,7 +181,10 @@ def _rewrite(state: State, computation: HloComputation, supports: Supports) -> N
         if supports(inst) is not Support.NONE:
             continue
         if inst.opcode is Opcode.CUSTOM_CALL and (rewrite := CUSTOM_CALLS.get(inst.custom_call_target)):
-            rewrite(state, inst)
+            try:
+                rewrite(state, inst)
+            except ShapeError as error:  # of a call, element types have not been checked
+                state.refuse(inst, f"no such operation: {error.message}")
             continue
         rule = RULES.get(inst.opcode)
         if rule is None or not any(state.sizes.has_dynamic(x) for x in (inst, *inst.operands)):
@@ -194,6 +200,16 @@ def _cut_operands(state: State, inst: HloInstruction) -> None:
             inst.parent.replace_operand(inst, number, new, accept_different_shape=True)
 
 
+def _refuse_unflagged(state: State, root: HloInstruction, declared: Shape) -> None:
+    """Refuse a size of the entry's result that its type does not tell of: callers count on the type."""
+    for index, dimension, _ in state.sizes.of(root):
+        if not leaf(declared, index).is_dynamic_dimension(dimension):
+            inst, below = root, index
+            while inst.opcode is Opcode.TUPLE and below:
+                inst, below = inst.operand(below[0]), below[1:]
+            state.refuse(inst, "the type of the result has no flag for its size", dimension=dimension)
+
+
 def _cut_root(state: State, entry: HloComputation) -> None:
     """Cut what the entry gives to its sizes."""
     root = entry.root
@@ -206,9 +222,11 @@ def _cut_root(state: State, entry: HloComputation) -> None:
 def _cut(state: State, whole: HloInstruction, part: HloInstruction, index: Index) -> HloInstruction:
     if not state.sizes.has_dynamic(whole, index):
         return part
-    builder = Builder(part.parent)
+    builder = state.builder(part)
     if isinstance(part.shape, TupleShape):
-        elements = [builder.gte(part, i) for i in range(len(part.shape.elements))]
+        count = len(part.shape.elements)
+        is_made_here = part.opcode is Opcode.TUPLE
+        elements = [part.operand(i) if is_made_here else builder.gte(part, i) for i in range(count)]
         return builder.tuple_(*[_cut(state, whole, e, (*index, i)) for i, e in enumerate(elements)])
     bounds = leaf(whole.shape, index)
     flags = tuple(state.sizes.size(whole, index, d) is not None for d in range(bounds.rank))

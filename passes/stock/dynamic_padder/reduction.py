@@ -91,7 +91,7 @@ def _mask(
     operand = result = inst.operand(number)
     for d, size in sizes.items():
         result = masked(state.builder(inst), result, d, size, filler)
-        state.trace.fire("mask")
+        state.trace.fire(f"mask-{inst.opcode}")
     inst.parent.replace_operand(inst, number, result, accept_different_shape=True)
     if result is not operand:
         state.sizes.forward(operand, result)

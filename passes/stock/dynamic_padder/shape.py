@@ -71,10 +71,11 @@ def _reshape(state: State, inst: HloInstruction) -> None:
     builder = state.builder(inst)
     for mine, theirs in groups:
         result = _gathered(state, inst, result, mine, theirs)
+        state.trace.fire(_what_becomes(inst, mine, theirs))
     if not groups and inst.opcode is Opcode.RESHAPE:
         return
     new = builder.op(Opcode.RESHAPE, result, shape=shape.to_static())
-    state.replace(inst, new, "reshape")
+    state.replace(inst, new, str(inst.opcode))
 
 
 def _is_scattered(state: State, inst: HloInstruction, mine: range, theirs: range) -> bool:
@@ -89,9 +90,20 @@ def _is_scattered(state: State, inst: HloInstruction, mine: range, theirs: range
 
 
 def _inner(inst: HloInstruction, group: range) -> list[int]:
+    return _real(inst, group)[1:]
+
+
+def _real(inst: HloInstruction, group: range) -> list[int]:
     dims = inst.array_shape.dimensions
-    real = [d for d in group if dims[d] != 1]
-    return real[1:]
+    return [d for d in group if dims[d] != 1]
+
+
+def _what_becomes(inst: HloInstruction, mine: range, theirs: range) -> str:
+    """The rule for a group of dimensions: one is split, some are combined, or some become others."""
+    before, after = _real(inst.operand(0), mine), _real(inst, theirs)
+    if len(before) <= 1:
+        return "split"
+    return "combine" if len(after) <= 1 else "regroup"
 
 
 def _gathered(
@@ -123,18 +135,25 @@ def _places(state: State, inst: HloInstruction, mine: range, theirs: range, elem
     count = _Counting(state.builder(inst), elements)
     operand = inst.operand(0)
     lin = count.iota()
-    number = count.constant(0)
+    number: HloInstruction | None = None
     for d in theirs:  # which element it is, counted by the result's sizes
         coordinate, lin = count.split(lin, _volume(inst, theirs, d))
-        number = count.add(count.multiply(number, count.spread(state.bound_or_size(inst, d))), coordinate)
-    place = count.constant(0)
+        if number is not None:
+            whole = count.multiply(number, count.spread(state.bound_or_size(inst, d)))
+            coordinate = count.add(whole, coordinate)
+        number = coordinate
+    number = lin if number is None else number
+    place: HloInstruction | None = None
     stride = 1
     for d in reversed(mine):  # where that is, counted by the operand's
         size = count.spread(state.bound_or_size(operand, d))
-        place = count.add(place, count.multiply(count.remainder(number, size), count.constant(stride)))
+        step = count.remainder(number, size)
+        if stride != 1:
+            step = count.multiply(step, count.constant(stride))
+        place = step if place is None else count.add(place, step)
         number = count.divide(number, size)
         stride *= operand.array_shape.dimensions[d]
-    return place
+    return number if place is None else place
 
 
 def _volume(inst: HloInstruction, group: range, dimension: int) -> int:
@@ -172,6 +191,8 @@ class _Counting:
 
     def split(self, lin: HloInstruction, volume: int) -> tuple[HloInstruction, HloInstruction]:
         """The index in a dimension, and what is left for those inside it."""
+        if volume == 1:
+            return lin, self.constant(0)
         inside = self.constant(volume)
         return self.divide(lin, inside), self.remainder(lin, inside)
 

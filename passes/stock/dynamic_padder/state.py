@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NoReturn
 
-from hlo import HloInstruction
+from hlo import HloComputation, HloInstruction, compatible
 from hlo.builder import Builder
 from passes.base import Trace
 from passes.stock.dynamic_dimension_inference import DynamicSizes, DynamismRefused, SizeArithmetic
+from passes.stock.dynamic_padder.sharing import SharingBuilder
 
 
 @dataclass(frozen=True)
@@ -35,14 +36,19 @@ class State:
     trace: Trace
     sound: PaddingSoundness
     sizes: DynamicSizes
+    _builders: dict[HloComputation, Builder] = field(default_factory=dict[HloComputation, Builder])
 
     def builder(self, inst: HloInstruction) -> Builder:
         """Appends to the computation of `inst`."""
-        return Builder(inst.parent)
+        computation = inst.parent
+        known = self._builders.get(computation)
+        if known is None:
+            known = self._builders[computation] = SharingBuilder(computation)
+        return known
 
     def arithmetic(self, inst: HloInstruction) -> SizeArithmetic:
         """Appends arithmetic of sizes to the computation of `inst`."""
-        return SizeArithmetic(inst.parent)
+        return SizeArithmetic(inst.parent, self.builder(inst))
 
     def size(self, inst: HloInstruction, dimension: int) -> HloInstruction | None:
         """The size of a dimension of an array, None where it is static."""
@@ -60,7 +66,10 @@ class State:
         raise DynamismRefused(self.pass_name, inst, reason, operand=operand, dimension=dimension)
 
     def replace(self, old: HloInstruction, new: HloInstruction, rule: str) -> None:
-        """Let `new`, of the same bounds, stand for `old`, whose sizes it takes over."""
+        """Let `new` stand for `old`, whose sizes it takes over. Raises DynamismRefused where it has other bounds."""
+        if not compatible(old.shape, new.shape):
+            # nobody checks what a custom-call is declared to give
+            self.refuse(old, f"it is declared to give {old.shape}, and gives {new.shape}")
         self.sizes.forward(old, new)
         made_of = _below(new, old)
         for user in old.users:

@@ -10,9 +10,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from hlo import ArrayShape, HloComputation, HloInstruction, Opcode, PrimitiveType, TupleShape
-from hlo.attributes import CustomCallTarget, ScatterDimensions, SliceSizes, Window, WindowDimension
+from hlo.attributes import ScatterDimensions, SliceSizes, Window, WindowDimension
 from hlo.builder import Builder
-from passes.stock.dynamic_dimension_inference.custom_calls import REDUCE_WINDOW, SELECT_AND_SCATTER
+from hlo.windowed_calls import REDUCE_WINDOW, SELECT_AND_SCATTER
+from passes.stock.dynamic_dimension_inference.custom_calls import stated_window
 from passes.stock.dynamic_dimension_inference.reduction import TRIVIAL
 from passes.stock.dynamic_dimension_inference.windows import (
     reach,
@@ -68,14 +69,6 @@ def covered(row: WindowDimension, count: int) -> int:
     return (count - 1) * row.stride + reach(row) if count else 0
 
 
-def _stated(inst: HloInstruction) -> Window:
-    """The window of a call, which the inference has found to fit."""
-    call = inst.attributes
-    assert isinstance(call, CustomCallTarget)
-    assert call.window is not None
-    return call.window
-
-
 def _moving(state: State, inst: HloInstruction, window: Window) -> dict[int, HloInstruction]:
     """The sizes of the dimensions along which padding depends on the size."""
     operand = inst.operand(0)
@@ -111,7 +104,7 @@ def _unpadded(window: Window, sizes: Mapping[int, HloInstruction]) -> Window:
 
 def _reduce_window(state: State, inst: HloInstruction) -> None:
     """What is beyond the edge counts for nothing, as for a reduce-window."""
-    window = _stated(inst)
+    window = stated_window(inst)
     sizes = _moving(state, inst, window)
     operand, init = inst.operands
     builder = state.builder(inst)
@@ -128,15 +121,15 @@ def _reduce_window(state: State, inst: HloInstruction) -> None:
         called=(reducer,),
         shape=inst.array_shape.to_static(),
     )
-    state.replace(inst, new, "mask")
+    state.replace(inst, new, "reduce-window-same")
 
 
 def _select_and_scatter_same(state: State, inst: HloInstruction) -> None:
-    window = _stated(inst)
+    window = stated_window(inst)
     sizes = _moving(state, inst, window)
     arithmetic = state.arithmetic(inst)
     places = {d: same_places(arithmetic, size, window.dimensions[d]) for d, size in sizes.items()}
-    _scatter_selected(state, inst, window, sizes, places)
+    _scatter_selected(state, inst, window, sizes, places, "select-and-scatter-same")
 
 
 def _select_and_scatter(state: State, inst: HloInstruction) -> None:
@@ -152,7 +145,7 @@ def _select_and_scatter(state: State, inst: HloInstruction) -> None:
     if missing := set(inside) - set(places):
         state.refuse(inst, "the source has no size of its own", operand=1, dimension=min(missing))
     if state.sound.reducer_identity:
-        _scatter_selected(state, inst, window, {}, places)
+        _scatter_selected(state, inst, window, {}, places, "select-and-scatter")
     else:
         mask_selected(state, inst, inside, places)
 
@@ -163,6 +156,7 @@ def _scatter_selected(
     window: Window,
     sizes: Mapping[int, HloInstruction],
     places: Mapping[int, HloInstruction],
+    rule: str,
 ) -> None:
     """Each window finds where its selected element is, and the source is scattered there.
 
@@ -188,7 +182,7 @@ def _scatter_selected(
         attributes=numbers,
         called=(scatter,),
     )
-    state.replace(inst, builder.reshape(scattered, inst.array_shape.dimensions), "mask")
+    state.replace(inst, builder.reshape(scattered, inst.array_shape.dimensions), rule)
 
 
 def _selected(

@@ -6,10 +6,12 @@ import numpy as np
 import pytest
 from jax import lax
 
-from hlo import HloModule, Value
+from hlo import HloModule, Opcode, Value
 from hlo.evaluator import evaluate
 from hlo.verify import verify
+from oracle import Agree, Skip, SkipReason, draw_inputs, judge
 from oracle.true_size import UndefinedSizes, specialise
+from passes import parse_pipeline
 from tests.oracle.true_size.same_padding import (
     CONVOLUTIONS,
     WINDOWS,
@@ -139,3 +141,62 @@ def test_a_dimension_that_nobody_made_dynamic_keeps_the_stated_padding() -> None
     x = small(2, 4)
     expected = lax.reduce_window(x, 0.0, lax.add, (2, 3), (1, 1), [(0, 1), (2, 0)])
     np.testing.assert_array_equal(value_of(module, x), expected)
+
+
+def test_a_gradient_of_another_size_than_is_asked_for_has_no_meaning() -> None:
+    module = program(
+        """n = s32[3] parameter(0)
+           g = f32[<=3,<=7,4] parameter(1)
+           k = f32[3,2,4] parameter(2)
+           ROOT r = f32[<=3,<=7,2] custom-call(n, g, k), window={size=3 rhs_reversal=1},
+             dim_labels=b0f_0oi->b0f, padding_type=PADDING_SAME,
+             custom_call_target="DynamicConvolutionInputGrad" """
+    )
+    kernel = small(3, 2, 4)
+    assert value_of(module, np.array([2, 5, 2], np.int32), small(2, 5, 4), kernel).shape == (2, 5, 2)
+    with pytest.raises(UndefinedSizes, match="size 3 is asked for where the gradient has 2"):
+        specialise(module, [np.array([3, 5, 2], np.int32), small(2, 5, 4), kernel])
+
+
+STATIC_CALL = """x = f32[1,4,2] parameter(0)
+    k = f32[3,2,4] parameter(1)
+    ROOT r = f32[1,{},4] custom-call(x, k), window={{size=3 pad=1_1}}, dim_labels=b0f_0io->b0f,
+      padding_type=PADDING_SAME, custom_call_target="DynamicConvolutionForward" """
+
+
+def test_of_static_arrays_it_is_the_ordinary_operation_that_it_states() -> None:
+    module = program(STATIC_CALL.format(4))
+    x, kernel = small(1, 4, 2), small(3, 2, 4)
+    expected = convolved(jnp.asarray(x), jnp.asarray(kernel), 1, 1, "SAME")
+    np.testing.assert_array_equal(value_of(module, x, kernel), expected)
+    assert judge(module, parse_pipeline("dynamic"), [(x, kernel)], {}).verdict == Agree()
+
+
+def test_a_call_that_is_declared_to_give_something_else_has_no_meaning() -> None:
+    module = program(STATIC_CALL.format(5))
+    with pytest.raises(UndefinedSizes, match=r"it has size 4 in dimension 1 of f32\[1,5,4\]"):
+        specialise(module, [small(1, 4, 2), small(3, 2, 4)])
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        """x = f32[<=2,4,4,<=3] parameter(0)
+           ROOT r = f32[<=2,8,8,<=3] custom-call(x), custom_call_target="ResizeNearest" """,
+        """x = f32[2,4,4,3] parameter(0)
+           n = s32[] parameter(1)
+           y = f32[<=2,4,4,3] set-dimension-size(x, n), dimensions={0}
+           ROOT r = f32[<=2,8,8,3] custom-call(y), custom_call_target="ResizeBilinear" """,
+        """x = f32[<=2,4,4,3] parameter(0)
+           y = f32[2,8,8,3] custom-call(x), custom_call_target="ResizeBilinearGrad"
+           zero = f32[] constant(0)
+           ROOT r = f32[] reduce(y, zero), dimensions={0,1,2,3}, to_apply=add""",
+    ],
+)
+def test_what_resizing_gives_is_for_its_owner_to_say(entry: str) -> None:
+    module = program(entry)
+    target = next(i for i in module.entry_computation.instructions if i.opcode is Opcode.CUSTOM_CALL)
+    verdict = judge(module, parse_pipeline("dynamic"), draw_inputs(module, 1, 3), {}).verdict
+    assert isinstance(verdict, Skip)
+    assert verdict.reason is SkipReason.FOREIGN_CUSTOM_CALL
+    assert target.custom_call_target in verdict.detail

@@ -51,6 +51,27 @@ def test_a_size_says_how_much_is_reduced(size: int, total: int) -> None:
     assert value_of(SUM_OF_PREFIX, ints(*range(1, 11)), number(size)) == total
 
 
+@pytest.mark.parametrize(
+    "product",
+    [
+        "dot(x, y), lhs_contracting_dims={1}, rhs_contracting_dims={0}",
+        "convolution(x, y), dim_labels=bf_io->bf",
+    ],
+    ids=["dot", "convolution"],
+)
+def test_a_product_has_the_element_type_that_it_says(product: str) -> None:
+    module = program(
+        f"""a = s8[3,2] parameter(0)
+           n = s32[] parameter(1)
+           x = s8[<=3,2] set-dimension-size(a, n), dimensions={{0}}
+           y = s8[2,2] parameter(2)
+           ROOT r = s32[<=3,2] {product}"""
+    )
+    rows = np.array([[100, 100], [1, 2], [7, 7]], np.int8)
+    value = value_of(module, rows, number(2), np.full((2, 2), 2, np.int8))
+    np.testing.assert_array_equal(value, ints([400, 400], [6, 6]), strict=True)
+
+
 def test_a_size_may_grow_again_up_to_what_the_array_held() -> None:
     module = program(
         """x = s32[10] parameter(0)

@@ -49,6 +49,18 @@ def test_pipelines_count_what_the_bound_size_says(pipeline: str) -> None:
         assert evaluate(module, [given, np.array(size, np.int32)]) == (1 << size) - 1
 
 
+def test_the_padder_alone_counts_what_the_bound_size_says() -> None:
+    module, trace = total(), Trace()
+    assert DynamicPadder().run(module, trace)
+    assert trace.fired["bound"] == 1
+    assert not module.dynamic_parameter_binding
+    assert verify(module) == []
+    given = np.array([1, 2, 4, 8], np.int32)
+    for size in range(5):
+        assert evaluate(module, [given, np.array(size, np.int32)]) == (1 << size) - 1
+    assert not DynamicPadder().run(module, Trace())
+
+
 def test_a_dimension_without_a_bound_is_refused() -> None:
     module = read_text("HloModule m\nENTRY e {\n x = f32[?] parameter(0)\n ROOT y = f32[?] negate(x)\n}")
     with pytest.raises(DynamismRefused, match="without a bound") as caught:

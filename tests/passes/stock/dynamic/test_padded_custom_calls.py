@@ -5,10 +5,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hlo import ArrayShape, HloModule, Value
+from hlo import ArrayShape, HloModule, UnsupportedOpcode, Value
 from hlo.evaluator import evaluate
 from hlo.verify import verify
-from oracle.true_size import specialise
+from oracle.true_size import UndefinedSizes, specialise
 from passes import Trace
 from passes.stock import DynamicPadder
 from passes.stock.dynamic_dimension_inference import DynamismRefused, infer_dynamic_dimensions
@@ -182,7 +182,7 @@ REFUSED = [
            z = f32[] constant(0)
            ROOT r = f32[<=4,<=4] custom-call(x, z), custom_call_target="DynamicReduceWindowSamePadding",
              window={size=2}, to_apply=add""",
-        (0, None),
+        (None, None),
     ),
     (
         """x = f32[<=4] parameter(0)
@@ -258,6 +258,28 @@ def test_what_cannot_be_right_is_refused_with_its_place(entry: str, place: tuple
     error = caught.value
     assert error.instruction == call
     assert (error.operand, error.dimension) == place
+
+
+MALFORMED = [
+    ("k, x", "its dimension numbers do not fit its operands"),
+    ("x", "it has not 2 operands and 0 called computations"),
+    ("t, k", "it takes or gives a tuple"),
+]
+
+
+@pytest.mark.parametrize(("operands", "complaint"), MALFORMED)
+def test_a_call_that_is_not_well_formed_is_refused_and_has_no_meaning(operands: str, complaint: str) -> None:
+    module = program(
+        f"""x = f32[1,<=6,2] parameter(0)
+            k = f32[2,2] parameter(1)
+            t = (f32[1,<=6,2]) tuple(x)
+            ROOT r = f32[1,<=6,3] custom-call({operands}), window={{size=2}}, dim_labels=b0f_0io->b0f,
+              padding_type=PADDING_SAME, custom_call_target="DynamicConvolutionForward" """
+    )
+    with pytest.raises(DynamismRefused, match=complaint):
+        DynamicPadder().run(module.clone(), Trace())
+    with pytest.raises((UndefinedSizes, UnsupportedOpcode)):
+        specialise(module, [small(1, 4, 2), small(2, 2)])
 
 
 def test_resizing_leaves_batch_and_features_as_they_are() -> None:

@@ -53,7 +53,9 @@ def test_a_convolution_masks_features_and_not_batches(flags: str, masks: int) ->
             k = f32[2,5,1] parameter(1)
             ROOT r = f32[{batch},5,4] convolution(x, k), window={{size=1}}, dim_labels=bf0_io0->bf0"""
     )
-    assert padded(module).fired.get("mask", 0) == masks  # the kernel's features, too: 0 times NaN is NaN
+    assert (
+        padded(module).fired.get("mask-convolution", 0) == masks
+    )  # the kernel's features, too: 0 times NaN is NaN
 
 
 def test_without_the_guard_only_the_side_with_the_size_is_masked() -> None:
@@ -62,7 +64,7 @@ def test_without_the_guard_only_the_side_with_the_size_is_masked() -> None:
            k = f32[2,5,1] parameter(1)
            ROOT r = f32[3,5,4] convolution(x, k), window={size=1}, dim_labels=bf0_io0->bf0"""
     )
-    assert padded(module, DynamicPadder(mask_both_sides=False)).fired["mask"] == 1
+    assert padded(module, DynamicPadder(mask_both_sides=False)).fired["mask-convolution"] == 1
     convolution = only(module, Opcode.CONVOLUTION)
     assert [o.opcode for o in convolution.operands] == [Opcode.SELECT, Opcode.PARAMETER]
 
@@ -77,7 +79,7 @@ def test_a_window_of_one_needs_no_mask() -> None:
             ROOT r = f32[2,<=2] reduce-window(x, zero), {WINDOW}, to_apply=add""",
         FLOAT_ADD,
     )
-    assert "mask" not in padded(module).fired
+    assert "mask-reduce-window" not in padded(module).fired
 
 
 def test_windows_of_one_over_several_arrays_need_no_mask() -> None:
@@ -89,7 +91,7 @@ def test_windows_of_one_over_several_arrays_need_no_mask() -> None:
         "pair { a = f32[] parameter(0)\n b = f32[] parameter(1)\n c = f32[] parameter(2)\n d = f32[] parameter(3)\n"
         " s = f32[] add(a, c)\n t = f32[] add(b, d)\n ROOT r = (f32[], f32[]) tuple(s, t) }\n",
     )
-    assert "mask" not in padded(module).fired
+    assert "mask-reduce-window" not in padded(module).fired
 
 
 def test_a_dot_of_bytes_is_static_and_its_result_cut() -> None:
