@@ -10,15 +10,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from hlo import HloInstruction, HloModule, UnsupportedOpcode, Value
-from hlo.evaluator import EvaluationLimit, Evaluator
+from hlo import HloModule, UnsupportedOpcode, Value
+from hlo.evaluator import EvaluationLimit
 from oracle.checks.values import InputSets, described
 from oracle.compare import Tolerance, compare
+from oracle.elsewhere import open_case
 from oracle.engines import Engine, Ran, StableHloInterpreter
 from oracle.execution import executed
 from oracle.first_stage import located
-from oracle.implementation_defined import implementation_defined
-from oracle.open_cases import leaves_open
 from oracle.reference import run_jax
 from oracle.tolerance import tolerance_of
 from oracle.verdict import Agree, Disagree, Finding, Kind, Mismatch, Skip, SkipReason, Verdict
@@ -59,7 +58,7 @@ def executes_alike(
             inputs=one_set,
             mismatch=wrong,
         )
-        if reason := _not_to_blame(finding, expected):
+        if reason := _not_to_blame(finding, expected, actual):
             skip = skip or Skip(SkipReason.ENGINES_DISAGREE, f"{described(wrong)}; {reason}")
             continue
         votes = vote(module, one_set, engines, {pass_.name: actual}).lines() if engines else ()
@@ -68,10 +67,10 @@ def executes_alike(
     return skip or Agree()
 
 
-def _not_to_blame(finding: Finding, expected: Value) -> str:
+def _not_to_blame(finding: Finding, expected: Value, actual: Value) -> str:
     """Why the compiler's other value is no fault of its own; empty where it is."""
     module = finding.before
-    if reason := first_open_case(module, finding.inputs):
+    if reason := open_case(module, finding.inputs, expected, actual, tolerance_of(module)):
         return f"open by definition: {reason}"
     try:
         jax = run_jax(module, finding.inputs)
@@ -83,18 +82,6 @@ def _not_to_blame(finding: Finding, expected: Value) -> str:
     if isinstance(third, Ran) and _difference(module, expected, third.value) is None:
         return ""
     return "JAX, operation by operation, does not agree with the evaluator either"
-
-
-def first_open_case(module: HloModule, inputs: Sequence[Value]) -> str:
-    """The first executed instruction whose definition leaves its value open on the operands it got; or nothing."""
-    found: list[str] = []
-
-    def observe(inst: HloInstruction, operands: Sequence[Value], _value: Value) -> None:
-        if not found and (reason := leaves_open(inst, operands) or implementation_defined(inst, operands)):
-            found.append(reason)
-
-    Evaluator(module, observer=observe).run(inputs)
-    return found[0] if found else ""
 
 
 def _difference(module: HloModule, expected: Value, actual: Value) -> Mismatch | None:

@@ -16,18 +16,17 @@ from dataclasses import replace
 from hlo import HloModule, UnsupportedOpcode, Value
 from hlo.evaluator import EvaluationLimit
 from oracle.checks.base import PassRun
-from oracle.checks.values import Values, described
+from oracle.checks.values import Values, blamed, described
 from oracle.compare import Tolerance, compare
+from oracle.elsewhere import Elsewhere, elsewhere
 from oracle.engines import Engine, NumpyEvaluator, Ran
 from oracle.original import Original
-from oracle.precision import is_rounding
 from oracle.reference import run_jax
 from oracle.running import Runner, evaluated, static_program
 from oracle.stopwatch import Stopwatch
 from oracle.tolerance import tolerance_of
-from oracle.verdict import Agree, Disagree, Finding, Kind, Mismatch, Skip, SkipReason, Verdict
+from oracle.verdict import Agree, Disagree, Finding, Mismatch, Skip, SkipReason, Verdict
 from oracle.vote import vote
-from passes import Exactness
 
 CHECK = "jax"
 
@@ -48,8 +47,8 @@ def meets_jax(
     of it) and EvaluationLimit from JAX's side.
     """
     remarks: list[str] = []
-    for number, one_set in enumerate(original.inputs):
-        module = original.program(number)
+    for number in original.referred:
+        one_set, module = original.inputs[number], original.program(number)
         with watch.measure("jax"):
             expected = original.expected(number)
         with watch.measure("compare"):
@@ -58,10 +57,11 @@ def meets_jax(
                 continue
             if _difference(module, expected, values.original[number]) is None:
                 run = _first_apart(module, expected, values, runs, number)
-                if _was_rounding(run, values, number, one_set):
-                    remarks.append(f"{run.pass_.name} moved a result by rounding: {described(found)}")
+                source = _elsewhere(run, values, number, one_set)
+                if source is not None and not source.stage:
+                    remarks.append(f"{run.pass_.name} {source.why}: {described(found)}")
                     continue
-                finding = run.finding(CHECK, Kind.VALUE, described(found), inputs=one_set, mismatch=found)
+                finding = blamed(run, source, CHECK, found, one_set)
                 with watch.measure("vote"):
                     return Disagree(with_votes(finding, module, engines)), remarks
         with watch.measure("jax"):
@@ -130,12 +130,10 @@ def _first_apart(
     return next(r for r, stage in zip(runs, stages, strict=True) if _difference(module, expected, stage))
 
 
-def _was_rounding(run: PassRun, values: Values, number: int, inputs: tuple[Value, ...]) -> bool:
-    if run.pass_.promise is Exactness.BITWISE:
-        return False
-    place = values.stages[run.index][number]
-    before = values.stages[run.index - 1][number] if run.index else values.original[number]
-    return is_rounding(run.pass_, run.before, run.after, inputs, before, place)
+def _elsewhere(run: PassRun, values: Values, number: int, inputs: tuple[Value, ...]) -> Elsewhere | None:
+    new = values.stages[run.index][number]
+    old = values.stages[run.index - 1][number] if run.index else values.original[number]
+    return elsewhere(run.pass_, run.before, run.after, inputs, old, new)
 
 
 def _votes(module: HloModule, finding: Finding, engines: Sequence[Engine]) -> tuple[str, ...]:

@@ -5,12 +5,14 @@ them wrongly; where they are right and values differ, it lets padding show, or c
 
 The evaluator runs the module before and after each pass on each input set. Both sides are the same engine, so a
 pass that promises bit equality is held to it, NaN payloads aside. One that may round differently may go past the
-estimate of what rounding does, where it is rounding all the same (`oracle.precision`).
+estimate of what rounding does, where it is rounding all the same. What comes from elsewhere is no fault of the pass
+(`oracle.elsewhere`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -19,7 +21,7 @@ from hlo.evaluator import EvaluationLimit, SizeOutOfBounds
 from oracle.checks.base import PassRun
 from oracle.checks.tokens import TokenWatch
 from oracle.compare import BITWISE, compare
-from oracle.precision import is_rounding
+from oracle.elsewhere import Elsewhere, elsewhere
 from oracle.running import Runner
 from oracle.stopwatch import Stopwatch
 from oracle.tolerance import tolerance_of
@@ -100,17 +102,11 @@ class Values:
                     found = compare(old, new, tolerance=allowed, left=_BEFORE, right=_AFTER)
                     if found is None:
                         continue
-                    if exact or not is_rounding(run.pass_, run.before, run.after, inputs, old, new):
+                    source = elsewhere(run.pass_, run.before, run.after, inputs, old, new)
+                    if source is None or source.stage:
                         details = (_PADDED[number],) if len(readings) > 1 else ()
-                        return run.finding(
-                            CHECK,
-                            Kind.VALUE,
-                            described(found),
-                            inputs=inputs,
-                            mismatch=found,
-                            details=details,
-                        )
-                    self.remarks.append(f"{run.pass_.name} moved a result by rounding: {described(found)}")
+                        return blamed(run, source, CHECK, found, inputs, details)
+                    self.remarks.append(f"{run.pass_.name} {source.why}: {described(found)}")
         return None
 
     def _evaluated(self, module: HloModule, tokens: TokenWatch | None) -> list[list[Value]]:
@@ -123,6 +119,32 @@ class Values:
                     tokens.inputs = inputs
                 results.append(runner.readings(inputs))
         return results
+
+
+def blamed(
+    run: PassRun,
+    source: Elsewhere | None,
+    check: str,
+    mismatch: Mismatch,
+    inputs: tuple[Value, ...],
+    details: tuple[str, ...] = (),
+) -> Finding:
+    """The finding that a pass, or the stage in its place that `source` blames, gives another value.
+
+    The stage stands behind the name of the pass, in brackets.
+    """
+    finding = run.finding(
+        check, Kind.VALUE, described(mismatch), inputs=inputs, mismatch=mismatch, details=details
+    )
+    if source is None:
+        return finding
+    name = f"{run.pass_.name} ({source.stage})"
+    return replace(
+        finding,
+        pass_name=name,
+        message=f"{name}: {described(mismatch)}",
+        details=(*details, f"{run.pass_.name} {source.why}"),
+    )
 
 
 _BEFORE, _AFTER = "evaluator, before", "evaluator, after"
