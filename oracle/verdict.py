@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 
 from hlo import HloModule, Value
+from hlo.stablehlo import StableHloModule
 
 
 class SkipReason(Enum):
@@ -21,6 +22,8 @@ class SkipReason(Enum):
     ENGINES_DISAGREE = "engines disagree about the original"
     UNDEFINED_SIZES = "sizes that leave the original without meaning"
     SIZE_OUT_OF_BOUNDS = "a size beyond its bound"
+    UNKNOWN_SIZES = "unknown sizes where a pass over HLO comes next"
+    NO_SIZES = "no sizes fit the program"
 
 
 class Kind(Enum):
@@ -62,11 +65,24 @@ class Mismatch:
 
 
 @dataclass(frozen=True)
+class Around:
+    """A program with unknown sizes before a pass and after it, None where the pass left none.
+
+    `sizes` are those with which something is wrong, as text; empty where they do not matter.
+    """
+
+    before: HloModule | StableHloModule
+    after: HloModule | StableHloModule | None
+    sizes: str = ""
+
+
+@dataclass(frozen=True)
 class Finding:
     """A departure: everything needed to report, reduce and replay it.
 
     `pass_index` counts in the pipeline, 0-based, -1 for the pipeline as a whole; `before` and `after` are the
-    modules around that pass; `inputs` is the one input set that shows it.
+    modules around that pass; `inputs` is the one input set that shows it. For a program with unknown sizes those are
+    the static programs that it is for some sizes, and `around` has the programs themselves (`oracle.symbolic`).
     """
 
     check: str
@@ -79,6 +95,7 @@ class Finding:
     inputs: tuple[Value, ...] = ()
     mismatch: Mismatch | None = None
     details: tuple[str, ...] = ()
+    around: Around | None = None
 
     @property
     def identity(self) -> tuple[str, Kind, str]:

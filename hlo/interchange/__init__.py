@@ -7,6 +7,7 @@ from hlo.interchange.files import (
     read_file,
     read_stablehlo,
     read_text,
+    stablehlo_in,
     write_stablehlo,
     write_text,
 )
@@ -22,6 +23,7 @@ __all__ = [
     "read_file",
     "read_stablehlo",
     "read_text",
+    "stablehlo_in",
     "write_stablehlo",
     "write_text",
 ]

@@ -1,7 +1,8 @@
 """How does a program get in and out as HLO text, StableHLO, a JAX function or a file?"""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 
@@ -71,17 +72,37 @@ def read_file(path: str | Path) -> HloModule:
     program with a dimension that has no bound, which nothing here can run.
     """
     path = Path(path)
-    try:
-        data = path.read_bytes()
-        if not data.strip():
-            raise InvalidInput("the file is empty")
+    with _naming(path):
+        data = _content(path)
         module = _FORMATS[_format_of(path.suffix, data)](data)
         refuse_unbounded(module)
         return module
+
+
+def stablehlo_in(path: str | Path) -> str | bytes | None:
+    """The StableHLO, text or bytecode, in a file; None where it has another format. Raises InvalidInput."""
+    path = Path(path)
+    with _naming(path):
+        data = _content(path)
+        return _source(data) if _format_of(path.suffix, data) == "stablehlo" else None
+
+
+@contextmanager
+def _naming(path: Path) -> Generator[None]:
+    """Name the file in whatever is wrong with it."""
+    try:
+        yield
     except OSError as error:
         raise InvalidInput(error.strerror or str(error), path=str(path)) from None
     except InvalidInput as error:
         raise error.at(str(path)) from None
+
+
+def _content(path: Path) -> bytes:
+    data = path.read_bytes()
+    if not data.strip():
+        raise InvalidInput("the file is empty")
+    return data
 
 
 def _format_of(suffix: str, data: bytes) -> str:
@@ -107,7 +128,11 @@ def _read_foreign_proto(data: bytes) -> HloModule:
 
 
 def _read_foreign_stablehlo(data: bytes) -> HloModule:
-    return read_stablehlo(data if data.startswith(_MLIR_BYTECODE) else _decode(data))
+    return read_stablehlo(_source(data))
+
+
+def _source(data: bytes) -> str | bytes:
+    return data if data.startswith(_MLIR_BYTECODE) else _decode(data)
 
 
 _FORMATS: Final[dict[str, Callable[[bytes], HloModule]]] = {

@@ -17,6 +17,16 @@ ENTRY: Final = "main"
 """The function that a program begins with."""
 
 
+# dynamic_slice and dynamic_update_slice are none: the sizes of their results are attributes
+_SHAPED: Final = tuple(
+    f"stablehlo.{name}"
+    for name in (
+        "real_dynamic_slice",
+        *(f"dynamic_{kind}" for kind in ("br", "reshape", "iota", "pad", "gather", "conv")),
+    )
+)
+
+
 class StableHloModule:
     """A StableHLO program. `mlir` is its `jaxlib.mlir.ir.Module`, which passes edit in place."""
 
@@ -91,6 +101,16 @@ class StableHloModule:
         """Whether the size of every tensor is known."""
         return all(kind.is_static for _, kind in self._tensors())
 
+    @property
+    def is_unbounded(self) -> bool:
+        """Whether the size of some tensor is neither known nor bounded: such a program cannot be HLO."""
+        return any(kind.is_unbounded for _, kind in self._tensors())
+
+    @property
+    def has_shape_operands(self) -> bool:
+        """Whether some operation takes the size of its result as an operand."""
+        return any(op.name.startswith(_SHAPED) for op in self.operations())
+
     def operations(self) -> Iterator[Any]:
         """Every operation, regions included, each before those inside it."""
         yield from _walk(self.mlir.operation)
@@ -105,7 +125,7 @@ class StableHloModule:
                     yield op.name, type_of(result.type)
 
     def specialised(self, sizes: Sequence[Sequence[int]]) -> StableHloModule:
-        """The static program for parameters of these dimensions, one sequence a parameter.
+        """The static program for parameters of these dimensions, one sequence a parameter. Bounded sizes stay so.
 
         Raises InvalidInput where they contradict the parameters' types or each other, where an assertion of the
         program does not hold, or where a shape depends on data.
@@ -121,7 +141,8 @@ class StableHloModule:
         types = ",".join(map(str, wanted))
         if types:
             mlir.run_mlir_passes(copy.mlir, f"builtin.module(stablehlo-refine-arguments{{types={types}}})")
-        return StableHloModule.read(mlir.refine_shapes(mlir.bytecode_of(copy.mlir)))
+        bounded = any(any(kind.bounds) for _, kind in copy._tensors())
+        return StableHloModule.read(mlir.refine_shapes(mlir.bytecode_of(copy.mlir), to_the_end=not bounded))
 
 
 def _refined(number: int, kind: TensorType, sizes: Sequence[int]) -> TensorType:
