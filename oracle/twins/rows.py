@@ -175,6 +175,7 @@ TWINS: tuple[Twin, ...] = (
 
 ALONE: Mapping[str, str] = MappingProxyType(
     {
+        "canonicalize-dynamism": "Its twins are passes over StableHLO: docs/stablehlo_twins.md.",
         "dynamic-index-splitter": "Start indices in one array have no StableHLO, and slices of scalars are gone before "
         "XLA's passes run, so that its pass never has anything to do.",
         "dynamic-padder": "What it leaves in the padding has no meaning, so that neither text nor plain values can be "
