@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from hlo import ArrayShape, HloModule, InvalidInput, Shape, Token, TokenShape, TupleShape, Value, value_shape
+from hlo.stablehlo import StableHloModule, TensorType
 from oracle.verdict import Agree, Disagree, Finding, Kind, Skip, SkipReason, Verdict
-from passes import Pipeline
+from passes import AnyProgram, Pipeline
 
 AGREE = "agree"
 _EXPECTATIONS = '"agree", "disagree CHECK/KIND PASS" or "skip REASON"'
@@ -21,6 +22,31 @@ class Case:
     pipeline: Pipeline
     inputs: tuple[tuple[Value, ...], ...]
     environment: Mapping[str, str]
+
+
+@dataclass(frozen=True, eq=False)
+class SymbolicCase:
+    """As `Case`, for a program whose sizes are unknown: it is judged for the sizes that the inputs have."""
+
+    module: StableHloModule
+    pipeline: Pipeline
+    inputs: tuple[tuple[Value, ...], ...]
+    environment: Mapping[str, str]
+
+
+AnyCase = Case | SymbolicCase
+
+
+def case_for(
+    module: AnyProgram,
+    pipeline: Pipeline,
+    inputs: tuple[tuple[Value, ...], ...],
+    environment: Mapping[str, str],
+) -> AnyCase:
+    """The case that a program in either form is."""
+    if isinstance(module, HloModule):
+        return Case(module, pipeline, inputs, environment)
+    return SymbolicCase(module, pipeline, inputs, environment)
 
 
 def verdict_text(verdict: Verdict) -> str:
@@ -54,6 +80,20 @@ def check_expectation(text: str) -> str:
             f"{text!r} names no reason; one of: {', '.join(reason.value for reason in SkipReason)}"
         )
     raise InvalidInput(f"{text!r} is no verdict; write {_EXPECTATIONS}")
+
+
+def fits_type(value: Value, kind: TensorType) -> bool:
+    """Whether `value` can be handed to a parameter of type `kind`; an unknown dimension takes any size in its bound."""
+    given = value_shape(value)
+    return (
+        isinstance(given, ArrayShape)
+        and given.element_type is kind.element_type
+        and given.rank == kind.rank
+        and all(
+            known == size or (known is None and (bound is None or size <= bound))
+            for size, known, bound in zip(given.dimensions, kind.dimensions, kind.bounds, strict=True)
+        )
+    )
 
 
 def fits(value: Value, shape: Shape) -> bool:

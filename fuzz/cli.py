@@ -126,7 +126,9 @@ def _run_options(command: argparse.ArgumentParser) -> None:
         choices=[str(kind) for kind in Programs],
         help="unrolled loops, rolled ones, graphs of all operations, or all of these (default: whiles for "
         "pipelines with while-loop-unroller, loops for the Neuron passes without it, dynamic for those that make "
-        "arrays static, else all); wrong-counts: rolled loops that lie about their trips, for passes that count",
+        "arrays static, symbolic for passes over StableHLO, else all); wrong-counts: rolled loops that lie about "
+        "their trips, for passes that count; "
+        "sizes-outside: dynamic arrays of sizes below 0 or above their bound, all of which must be skipped",
     )
     command.add_argument(
         "--out", type=Path, default=folder, metavar="DIR", help="for findings (default %(default)s)"

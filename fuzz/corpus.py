@@ -1,6 +1,7 @@
 """What does a corpus file say?
 
-A file is HLO text that XLA's own parser accepts. The comment lines above it are the recipe:
+A file is HLO text that XLA's own parser accepts, `.hlo`, or the text of a StableHLO program whose sizes may be unknown,
+`.mlir`. The comment lines above it are the recipe; the sizes of its inputs are those that it is judged for:
 
     // CASE: name
     // RUN: pipeline in text form
@@ -29,11 +30,12 @@ from pathlib import Path
 
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 
-from fuzz.case import AGREE, Case, check_expectation, fits
+from fuzz.case import AGREE, AnyCase, Case, case_for, check_expectation, fits, fits_type
 from fuzz.values import read_value, write_value
 from hlo import HloModule, InvalidInput, Value
-from hlo.interchange import read_file, read_text, write_text
-from passes import CodeRefused, Pipeline, parse_assignment, parse_pipeline
+from hlo.interchange import read_file, read_text, stablehlo_in, write_text
+from hlo.stablehlo import StableHloModule
+from passes import AnyProgram, CodeRefused, Pipeline, parse_assignment, parse_pipeline
 
 _KEYS = ("CASE", "RUN", "ENV", "EXPECT", "JAXLIB", "WHY", "INPUT", "INPUTS")
 _ONCE = ("CASE", "RUN", "EXPECT", "JAXLIB", "WHY")
@@ -49,10 +51,17 @@ class CorpusCase:
     """
 
     name: str
-    case: Case
+    case: AnyCase
     expect: str
     why: str
     jaxlib: str = ""
+
+    @property
+    def hlo(self) -> Case:
+        """The case of a program that is HLO. Raises InvalidInput for another."""
+        if not isinstance(self.case, Case):
+            raise InvalidInput("the case has a program with unknown sizes")
+        return self.case
 
     def expected_with(self, jaxlib: str) -> str:
         """The verdict that it must get with this version of jaxlib."""
@@ -78,10 +87,20 @@ def write_case(entry: CorpusCase, comments: Sequence[str] = ()) -> str:
         recipe += ["INPUTS", *(f"INPUT: {write_value(value)}" for value in inputs)]
     lines = [f"// {line}" for line in recipe]
     lines += [f"// | {line}".rstrip() for line in comments]  # the bar: nothing there reads as a recipe
-    return "\n".join(lines) + "\n" + write_text(entry.case.module).rstrip("\n") + "\n"
+    return "\n".join(lines) + "\n" + program_text(entry.case).rstrip("\n") + "\n"
 
 
-def read_case(text: str, module: HloModule | None = None, *, allow_code: bool = False) -> CorpusCase:
+def program_text(case: AnyCase) -> str:
+    """The program of a case in the text of its form."""
+    return write_text(case.module) if isinstance(case, Case) else case.module.text
+
+
+def suffix_of(case: AnyCase) -> str:
+    """What the name of a case's file ends with."""
+    return ".hlo" if isinstance(case, Case) else ".mlir"
+
+
+def read_case(text: str, module: AnyProgram | None = None, *, allow_code: bool = False) -> CorpusCase:
     """The case of a corpus file's text, which nobody but us wrote unless its `module` was read before.
 
     `allow_code`: its pipeline may start commands and import modules, which it must not where anybody may have
@@ -93,11 +112,18 @@ def read_case(text: str, module: HloModule | None = None, *, allow_code: bool = 
             raise InvalidInput(f"the recipe has no {key} line", line=1)
     pipeline = recipe.parse("RUN", partial(_pipeline, allow_code=allow_code))
     expect = recipe.parse("EXPECT", check_expectation)
-    module = module or read_text(text)
-    inputs = tuple(_check_inputs(module, inputs) for inputs in recipe.inputs or [_InputSet(line=1)])
-    case = Case(module, pipeline, inputs, dict(recipe.environment))
+    module = module or _read_program(text)
+    sets = recipe.inputs or ([_InputSet(line=1)] if isinstance(module, HloModule) else [])
+    inputs = tuple(_check_inputs(module, inputs) for inputs in sets)
+    case = case_for(module, pipeline, inputs, dict(recipe.environment))
     jaxlib = recipe.parse("JAXLIB", partial(_versions, expect=expect)) if "JAXLIB" in recipe.lines else ""
-    return CorpusCase(recipe.text("CASE") or module.name, case, expect, recipe.text("WHY"), jaxlib)
+    name = recipe.text("CASE") or (module.name if isinstance(module, HloModule) else "program")
+    return CorpusCase(name, case, expect, recipe.text("WHY"), jaxlib)
+
+
+def _read_program(text: str) -> AnyProgram:
+    program = (line for line in text.splitlines() if line.strip() and not line.startswith("//"))
+    return read_text(text) if next(program, "").startswith("HloModule") else StableHloModule.read(text)
 
 
 def _pipeline(text: str, *, allow_code: bool) -> Pipeline:
@@ -177,17 +203,21 @@ def _take(recipe: _Recipe, number: int, key: str, text: str) -> None:
         recipe.inputs[-1].values.append((number, _at(number, read_value, text)))
 
 
-def _check_inputs(module: HloModule, inputs: _InputSet) -> tuple[Value, ...]:
-    parameters = module.entry_computation.parameters
-    for parameter, (number, value) in zip(parameters, inputs.values, strict=False):
-        if not fits(value, parameter.shape):
-            message = (
-                f"this input is not the {parameter.shape} that parameter {parameter.parameter_number} takes"
-            )
-            raise InvalidInput(message, line=number)
-    if len(inputs.values) != len(parameters):
-        raise InvalidInput(f"{len(inputs.values)} inputs for {len(parameters)} parameters", line=inputs.line)
-    return tuple(value for _, value in inputs.values)
+def _check_inputs(module: AnyProgram, inputs: _InputSet) -> tuple[Value, ...]:
+    values = [value for _, value in inputs.values]
+    if isinstance(module, HloModule):
+        shapes = [parameter.shape for parameter in module.entry_computation.parameters]
+        fit = [fits(value, shape) for value, shape in zip(values, shapes, strict=False)]
+    else:
+        shapes = module.parameters
+        fit = [fits_type(value, kind) for value, kind in zip(values, shapes, strict=False)]
+    for number, good in enumerate(fit):
+        if not good:
+            message = f"this input is not the {shapes[number]} that parameter {number} takes"
+            raise InvalidInput(message, line=inputs.values[number][0])
+    if len(values) != len(shapes):
+        raise InvalidInput(f"{len(values)} inputs for {len(shapes)} parameters", line=inputs.line)
+    return tuple(values)
 
 
 def comments_of(text: str) -> list[str]:
@@ -198,8 +228,11 @@ def comments_of(text: str) -> list[str]:
 
 def load(path: Path, *, allow_code: bool = False) -> CorpusCase:
     """The case in a file, which anybody may have written. Raises as `read_case` does, with the path."""
-    module = read_file(path)  # first: it looks out for text that would kill jaxlib's parser
+    source = stablehlo_in(path)
+    # first: it looks out for text that would kill jaxlib's parser
+    module = read_file(path) if source is None else None
     with naming(path):
+        module = module or StableHloModule.read(source or "")
         return read_case(path.read_text("utf-8"), module, allow_code=allow_code)
 
 
@@ -228,7 +261,8 @@ def case_files(paths: Iterable[Path]) -> list[Path]:
     found: list[Path] = []
     for path in paths:
         if path.is_dir():
-            found += sorted(file for file in path.rglob("*.hlo") if not file.name.startswith("."))
+            files = (file for pattern in ("*.hlo", "*.mlir") for file in path.rglob(pattern))
+            found += sorted(file for file in files if not file.name.startswith("."))
         elif path.is_file():
             found.append(path)
         else:

@@ -19,9 +19,9 @@ from types import TracebackType
 
 from fuzz.case import verdict_text
 from fuzz.corpus import CorpusCase, read_case, write_case
+from fuzz.judging import judge_any
 from fuzz.report import verdict_line
 from fuzz.settings import child_environment
-from oracle.judge import judge
 from oracle.verdict import Kind
 from passes import Pipeline
 
@@ -152,7 +152,7 @@ def main() -> None:
     report_errors_as_json()
     end_after(float(sys.argv[1]))
     entry = read_case(sys.stdin.read(), allow_code=True)  # the parent has it from `read_case` itself
-    judgement = judge(entry.case.module, entry.case.pipeline, entry.case.inputs, entry.case.environment)
+    judgement = judge_any(entry.case)
     answer({"verdict": verdict_text(judgement.verdict), "detail": verdict_line(judgement.verdict)})
 
 

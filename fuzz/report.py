@@ -11,10 +11,12 @@ from typing import TextIO
 
 import numpy as np
 
-from fuzz.case import Case, verdict_text
+from fuzz.case import AnyCase, verdict_text
 from hlo import HloFuzzError, HloModule, Token, Value, value_shape
 from hlo.interchange import write_text
-from oracle.verdict import Agree, Disagree, Finding, Mismatch, Skip, Verdict
+from hlo.stablehlo import StableHloModule
+from oracle.verdict import Agree, Around, Disagree, Finding, Mismatch, Skip, Verdict
+from passes import AnyProgram
 
 _FULL_LISTING = 150  # lines; of a longer program only the neighbourhood of the changes is shown
 _SHOWN_ELEMENTS = 40
@@ -64,7 +66,7 @@ def headline(finding: Finding) -> str:
     return " ".join(finding.message.split())
 
 
-def render_text(finding: Finding, case: Case, replay: str = "") -> str:
+def render_text(finding: Finding, case: AnyCase, replay: str = "") -> str:
     """A finding in full: what is wrong, where it began, with which values, and how to see it again.
 
     `replay` is what `hlofuzz replay` takes to judge it again, where there is a file.
@@ -72,7 +74,7 @@ def render_text(finding: Finding, case: Case, replay: str = "") -> str:
     return "\n".join(render_lines(finding, case, replay))
 
 
-def render_lines(finding: Finding, case: Case, replay: str = "") -> Iterator[str]:
+def render_lines(finding: Finding, case: AnyCase, replay: str = "") -> Iterator[str]:
     """`render_text`, line by line."""
     yield headline(finding)
     yield ""
@@ -82,6 +84,8 @@ def render_lines(finding: Finding, case: Case, replay: str = "") -> Iterator[str
     yield f"environment:    {environment_text(case.environment) or 'no switch is set'}"
     if replay:
         yield f"replay:         hlofuzz replay {replay}"
+    if finding.around is not None and finding.around.sizes:
+        yield f"sizes:          {finding.around.sizes}"
     inputs = finding.inputs or (case.inputs[0] if case.inputs else ())
     for number, value in enumerate(inputs):
         yield f"input {number}:        {value_text(value)}"
@@ -98,7 +102,7 @@ def environment_text(environment: Mapping[str, str]) -> str:
     return " ".join(f"{name}={value}" for name, value in environment.items())
 
 
-def _place(finding: Finding, case: Case) -> str:
+def _place(finding: Finding, case: AnyCase) -> str:
     if finding.pass_index < 0 or len(case.pipeline.passes) < 2:
         return finding.pass_name
     return f"{finding.pass_name} (number {finding.pass_index + 1} of {len(case.pipeline.passes)})"
@@ -116,8 +120,9 @@ def _mismatch_lines(mismatch: Mismatch) -> Iterator[str]:
 
 
 def _listing(finding: Finding) -> Iterator[str]:
-    before = _printed(finding.before)
-    after = _printed(finding.after) if finding.after is not None else before
+    around = finding.around or Around(finding.before, finding.after)
+    before = _printed(around.before)
+    after = _printed(around.after) if around.after is not None else before
     if before == after:
         yield f"the program that {finding.pass_name} was given:"
         yield from (f"  {line}" for line in before)
@@ -131,7 +136,9 @@ def _listing(finding: Finding) -> Iterator[str]:
             yield f"{line[0]} {line[1:]}".rstrip() if not line.startswith("@@") else "  …"
 
 
-def _printed(module: HloModule) -> list[str]:
+def _printed(module: AnyProgram) -> list[str]:
+    if isinstance(module, StableHloModule):
+        return module.text.strip("\n").splitlines()
     try:
         return write_text(module).strip("\n").splitlines()
     except HloFuzzError as error:  # a finding can be about a module that is broken

@@ -14,17 +14,20 @@ from __future__ import annotations
 
 from hypothesis.strategies import SearchStrategy, one_of
 
-from fuzz.case import Case
+from fuzz.case import case_for
 from fuzz.generators import Program, programs
 from fuzz.generators.graphs import graphs
+from fuzz.generators.stablehlo import SymbolicProgram, symbolics
+from fuzz.judging import judge_any
 from fuzz.report import render_text
 from hlo import HloModule
+from hlo.stablehlo import StableHloModule
 from oracle.inputs import draw_inputs
-from oracle.judge import judge
+from oracle.symbolic import draw_sized_inputs, largest_size
 from oracle.verdict import Disagree, Judgement
-from passes import Pipeline, parse_pipeline
+from passes import AnyProgram, Pipeline, parse_pipeline
 
-__all__ = ["Program", "any_program", "assert_keeps_meaning"]
+__all__ = ["Program", "SymbolicProgram", "any_program", "any_stablehlo_program", "assert_keeps_meaning"]
 
 
 def any_program() -> SearchStrategy[Program]:
@@ -32,8 +35,17 @@ def any_program() -> SearchStrategy[Program]:
     return one_of(graphs(), programs())
 
 
+def any_stablehlo_program() -> SearchStrategy[SymbolicProgram]:
+    """Valid StableHLO programs whose sizes are unknown, or seem to be, for passes over StableHLO."""
+    return symbolics()
+
+
 def assert_keeps_meaning(
-    passes: Pipeline | str, program: Program | HloModule, *, inputs: int = 4, use_jax: bool = True
+    passes: Pipeline | str,
+    program: Program | SymbolicProgram | AnyProgram,
+    *,
+    inputs: int = 4,
+    use_jax: bool = True,
 ) -> Judgement:
     """Judge `passes` on a program with `inputs` sets of inputs. Raises AssertionError with the report of a finding.
 
@@ -44,13 +56,17 @@ def assert_keeps_meaning(
     pipeline = parse_pipeline(passes, allow_code=True) if isinstance(passes, str) else passes
     module, seed, environment = (
         (program, 0, {})
-        if isinstance(program, HloModule)
+        if isinstance(program, HloModule | StableHloModule)
         else (program.module, program.input_seed, program.environment)
     )
-    sets = tuple(draw_inputs(module, seed, inputs))
-    judgement = judge(module, pipeline, sets, environment, use_jax=use_jax)
+    if isinstance(module, HloModule):
+        sets = draw_inputs(module, seed, inputs)
+    else:
+        assignments = program.assignments if isinstance(program, SymbolicProgram) else ()
+        most = largest_size(pipeline)
+        sets, _ = draw_sized_inputs(module, seed, inputs, assignments=assignments, most=most)
+    case = case_for(module, pipeline, tuple(sets), environment)
+    judgement = judge_any(case, use_jax=use_jax)
     if isinstance(judgement.verdict, Disagree):
-        raise AssertionError(
-            render_text(judgement.verdict.finding, Case(module, pipeline, sets, environment))
-        )
+        raise AssertionError(render_text(judgement.verdict.finding, case))
     return judgement

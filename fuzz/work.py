@@ -65,6 +65,46 @@ def left_in(module: HloModule) -> Left:
     return Left(loops, dict(sorted(known.items())), dict(sorted(unknown.items())))
 
 
+PARTITIONS = 128
+"""How many partitions the on-chip buffer of a NeuronCore has."""
+
+
+@dataclass(frozen=True)
+class DynamicCopy:
+    """A slice or update at a start that only a run tells: on the device a copy to or from an address in a register.
+
+    Source: `004_a2dddaa7cc47048c.txt`, "What survives into Penguin, and the DMA handoff": such a copy needs scratch in
+    the on-chip buffer, sized by `SetDynamicDMASbufBytes` and given to the driver for each partition
+    (`dynamic-dma-scratch-size-per-partition`). How large, the page does not say: the figures here are an ESTIMATE, one
+    piece as large as what is copied, spread evenly over all partitions.
+    """
+
+    name: str
+    opcode: str
+    shape: str
+    bytes: int
+
+    @property
+    def bytes_per_partition(self) -> int:
+        """Rounded up."""
+        return -(-self.bytes // PARTITIONS)
+
+    def __str__(self) -> str:
+        size = f"about {self.bytes} bytes, {self.bytes_per_partition} a partition"
+        return f"{self.name}: {self.opcode} of {self.shape}, {size}"
+
+
+def dynamic_copies(module: HloModule) -> tuple[DynamicCopy, ...]:
+    """The slices and updates that the entry reaches and whose starts `left_in` calls unknown. In a loop: once."""
+    return tuple(_copy(inst) for inst in _reachable(module) if inst.opcode in _SLICES and not _is_known(inst))
+
+
+def _copy(inst: HloInstruction) -> DynamicCopy:
+    piece = inst.array_shape if inst.opcode is Opcode.DYNAMIC_SLICE else inst.operand(1).array_shape
+    size = -(-piece.element_count * piece.element_type.bit_width // 8)
+    return DynamicCopy(inst.name, str(inst.opcode), str(piece), size)
+
+
 def _reachable(module: HloModule) -> Iterator[HloInstruction]:
     for computation in module.make_computation_post_order():
         yield from computation.instructions

@@ -5,24 +5,55 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from fuzz.campaign.ahead import Ahead, Performed
-from fuzz.case import Case
-from fuzz.generators import Program
+from fuzz.case import AnyCase, Case, SymbolicCase, case_for
+from fuzz.generators.stablehlo import AnyDrawn, SymbolicProgram
 from oracle.guarded import run_guarded
 from oracle.inputs import MIXED, draw_inputs
 from oracle.judge import judge_original
 from oracle.original import Original
 from oracle.stopwatch import Stopwatch
+from oracle.symbolic import draw_sized_inputs, judge_symbolic
 from oracle.verdict import Judgement
 from passes import Pipeline
 
 INPUT_SETS = 3
 """Sets of inputs that each graph is judged with: one of each mode."""
 
+REFERRED_SIZES = 1
+"""Sets of sizes with which JAX meets each graph of dynamic arrays."""
 
-def case_of(program: Program, pipeline: Pipeline, environment: Mapping[str, str]) -> Case:
+
+def case_of(program: AnyDrawn, pipeline: Pipeline, environment: Mapping[str, str]) -> AnyCase:
     """The case that a drawn program is for a pipeline; `environment` overrides what was drawn."""
-    inputs = draw_inputs(program.module, program.input_seed, INPUT_SETS, MIXED)
-    return Case(program.module, pipeline, tuple(inputs), {**program.environment, **environment})
+    if isinstance(program, SymbolicProgram):
+        inputs, _ = draw_sized_inputs(
+            program.module, program.input_seed, INPUT_SETS, MIXED, program.assignments
+        )
+    else:
+        inputs = draw_inputs(program.module, program.input_seed, INPUT_SETS, MIXED)
+    return case_for(program.module, pipeline, tuple(inputs), {**program.environment, **environment})
+
+
+def judging_of(case: AnyCase, pipelines: Mapping[int, Pipeline]) -> Judging | SymbolicJudging:
+    """How a case in either form is judged by several pipelines."""
+    return Judging(case, pipelines) if isinstance(case, Case) else SymbolicJudging(case, pipelines)
+
+
+class SymbolicJudging:
+    """As `Judging`, for a program with unknown sizes. The pipelines have nothing in common."""
+
+    def __init__(self, case: SymbolicCase, pipelines: Mapping[int, Pipeline]) -> None:
+        self._case = case
+        self._pipelines = pipelines
+
+    def prepare(self, ahead: Ahead) -> Mapping[str, float]:
+        """See `Judging.prepare`: no pass over StableHLO runs ahead."""
+        return {}
+
+    def judgement(self, number: int) -> Judgement:
+        """What is to be said of the pipeline `number`."""
+        case = self._case
+        return judge_symbolic(case.module, self._pipelines[number], case.inputs, case.environment)
 
 
 class Judging:
@@ -31,7 +62,7 @@ class Judging:
     def __init__(self, case: Case, pipelines: Mapping[int, Pipeline]) -> None:
         self._pipelines = pipelines
         self._environment = case.environment
-        self._original = Original(case.module, case.inputs)
+        self._original = Original(case.module, case.inputs, most_referred=REFERRED_SIZES)
         self._performed: Mapping[int, Performed] = {}
         self._untouched: Judgement | None = None
 

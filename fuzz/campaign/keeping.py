@@ -6,9 +6,10 @@ from collections import Counter
 from pathlib import Path
 
 from fuzz.campaign.plan import Position
-from fuzz.case import Case, verdict_text
+from fuzz.case import AnyCase, verdict_text
 from fuzz.findings import save_finding, save_unseen
 from fuzz.isolate import answer
+from fuzz.judging import static_form
 from fuzz.report import headline, verdict_line
 from oracle.checks.jax_reference import with_votes
 from oracle.engines import ENGINES
@@ -25,14 +26,15 @@ class Keeper:
         self._saved: Counter[tuple[str, str]] = Counter()
         self._last_suspect: Position | None = None
 
-    def take(self, case: Case, verdict: Verdict, graph: Position) -> None:
+    def take(self, case: AnyCase, verdict: Verdict, graph: Position) -> None:
         """Keep what a case came to, if there is something to keep: a finding, or engines that disagree."""
         match verdict:
             case Agree():
                 return
             case Disagree(finding):
                 if self._is_among_the_first(case, verdict):
-                    finding = with_votes(finding, case.module, ENGINES)
+                    if finding.inputs:
+                        finding = with_votes(finding, static_form(case, finding.inputs), ENGINES)
                     path = save_finding(self._directory, case, finding, verdict_text(verdict))
                     self._tell(case, verdict, path, headline(finding))
             case Skip(SkipReason.ENGINES_DISAGREE):
@@ -45,12 +47,12 @@ class Keeper:
             case Skip():
                 return
 
-    def _is_among_the_first(self, case: Case, verdict: Verdict) -> bool:
+    def _is_among_the_first(self, case: AnyCase, verdict: Verdict) -> bool:
         key = (str(case.pipeline) if isinstance(verdict, Disagree) else "", verdict_text(verdict))
         self._saved[key] += 1
         return self._saved[key] <= _SAVED_PER_VERDICT
 
-    def _tell(self, case: Case, verdict: Verdict, path: Path, text: str) -> None:
+    def _tell(self, case: AnyCase, verdict: Verdict, path: Path, text: str) -> None:
         found = {"pipeline": str(case.pipeline), "expect": verdict_text(verdict), "path": str(path)}
         answer({"finding": {**found, "headline": text, "suspect": is_about_engines(verdict)}})
 

@@ -33,9 +33,13 @@ class Programs(StrEnum):
     GRAPHS = "graphs"  # operations of all families
     ALL = "all"  # of these
     DYNAMIC = "dynamic"  # arrays whose sizes are known at run time only
+    SYMBOLIC = "symbolic"  # StableHLO whose sizes are unknown, or seem to be
     WRONG_COUNTS = "wrong-counts"
     """WHILES of which some say that they run another number of times than they do. An attack on passes that must count
     for themselves; XLA believes what is said, so passes and engines of XLA are not to be judged by it."""
+    SIZES_OUTSIDE = "sizes-outside"
+    """DYNAMIC of which each gives some array a size that it cannot have. No pass can be judged by such a program, and
+    each must be skipped for just that: what XLA does with it is undefined."""
 
 
 @dataclass(frozen=True)

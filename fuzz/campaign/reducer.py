@@ -9,18 +9,18 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+from fuzz.campaign.contents import contents
 from fuzz.corpus import load
 from fuzz.isolate import answer, live_with_parent, parent_lines, report_errors_as_json
-from fuzz.reduce import reduce_entry, save_reduced, working_instructions
-from hlo import HloModule, InvalidInput
+from fuzz.reduce import WITHOUT_WORK, reduce_entry, save_reduced, working_instructions
+from hlo import InvalidInput
 from oracle.reference import use_compilation_cache
+from passes import AnyProgram
 
 
-def opcodes(module: HloModule) -> list[str]:
-    """The opcodes of a module, each once, sorted: with the verdict, what tells one bucket from another."""
-    return sorted(
-        {str(inst.opcode) for computation in module.computations for inst in computation.instructions}
-    )
+def opcodes(module: AnyProgram) -> list[str]:
+    """The opcodes of a module that work, each once, sorted: with the verdict, what tells one bucket from another."""
+    return sorted(contents(module).opcodes - WITHOUT_WORK)
 
 
 def main() -> None:

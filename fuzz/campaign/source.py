@@ -6,15 +6,17 @@ import contextlib
 import itertools
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
+from typing import Any
 
 import hypothesis
 from hypothesis import HealthCheck, Phase, given
 from hypothesis.strategies import SearchStrategy, one_of
 
 from fuzz.campaign.plan import Programs
-from fuzz.generators import Program, programs
-from fuzz.generators.dynamic import dynamics
+from fuzz.generators import programs
+from fuzz.generators.dynamic import DynamicProfile, dynamics
 from fuzz.generators.graphs import graphs
+from fuzz.generators.stablehlo import AnyDrawn, symbolics
 from fuzz.generators.whiles import WhileProfile, whiles
 
 _COMPLAINTS = (
@@ -29,13 +31,15 @@ class StopDrawing(BaseException):
     """Raised by a visitor to end a batch early. Not an Exception: Hypothesis would take it for a failure."""
 
 
-_STRATEGIES: Mapping[Programs, SearchStrategy[Program]] = MappingProxyType(
+_STRATEGIES: Mapping[Programs, SearchStrategy[AnyDrawn]] = MappingProxyType(
     {
         Programs.LOOPS: programs(),
         Programs.GRAPHS: graphs(),
         Programs.WHILES: whiles(),
         Programs.ALL: one_of(programs(), graphs(), whiles()),
         Programs.DYNAMIC: dynamics(),
+        Programs.SYMBOLIC: symbolics(),
+        Programs.SIZES_OUTSIDE: dynamics(DynamicProfile(refused=(False,), sizes_outside=True)),
         Programs.WRONG_COUNTS: whiles(WhileProfile(wrong_trip_counts=True)),
     }
 )
@@ -45,10 +49,13 @@ def for_each_program(
     seed: int,
     batch: int,
     size: int,
-    visit: Callable[[int, Program], None],
+    visit: Callable[[int, Any], None],
     kind: Programs = Programs.LOOPS,
 ) -> None:
-    """Call `visit(number, program)` for each of up to `size` programs of a batch, which `seed` determines."""
+    """Call `visit(number, program)` for each of up to `size` programs of a batch, which `seed` determines.
+
+    They are `Program`s or, of the kind SYMBOLIC, `SymbolicProgram`s.
+    """
     number = itertools.count()
     failures: list[BaseException] = []
 
@@ -65,7 +72,7 @@ def for_each_program(
         backend="hypothesis",
     )
     @given(_STRATEGIES[kind])
-    def visit_next(program: Program) -> None:
+    def visit_next(program: AnyDrawn) -> None:
         if failures:  # Hypothesis runs what failed once more, which must not be taken for the next program
             raise failures[0]
         try:

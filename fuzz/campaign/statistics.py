@@ -9,7 +9,7 @@ from typing import Any
 
 from fuzz.campaign.contents import contents
 from fuzz.case import verdict_text
-from fuzz.generators import Program
+from fuzz.generators.stablehlo import AnyDrawn
 from oracle.verdict import Disagree, Judgement, Kind, Skip
 from passes import SWITCHES
 
@@ -59,13 +59,13 @@ class Statistics:
         """Graphs judged, skipped ones included."""
         return self._tables[Table.TOTAL][GRAPHS]
 
-    def count_graph(self, program: Program, environment: Mapping[str, str]) -> None:
+    def count_graph(self, program: AnyDrawn, environment: Mapping[str, str]) -> None:
         """Add one graph, once all pipelines have judged it."""
         self[Table.TOTAL][GRAPHS] += 1
         self[Table.FEATURES].update(map(str, program.features))
         inside = contents(program.module)
         self[Table.OPCODES].update(map(str, inside.opcodes))
-        self[Table.TYPES].update(kind.text for kind in inside.types)
+        self[Table.TYPES].update(inside.types)
         self[Table.SHAPES].update(inside.shapes)
         states = _states(environment)
         self[Table.SWITCHES].update(f"{name} {state}" for name, state in states.items())

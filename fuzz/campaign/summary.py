@@ -12,6 +12,7 @@ from fuzz.campaign.reductions import Bucket
 from fuzz.campaign.statistics import SWITCHED, VOTED, Statistics, Table
 from fuzz.generators import Feature
 from fuzz.generators.dynamic import DynamicFeature
+from fuzz.generators.stablehlo import SymbolicFeature
 from fuzz.report import environment_text, table
 from passes import SWITCHES
 
@@ -63,16 +64,24 @@ def summary_lines(result: Result) -> Iterator[str]:
     yield from _content_lines(statistics)
 
 
-_SHARED = frozenset(map(str, Feature)) & frozenset(map(str, DynamicFeature))
-"""Names that say nothing about which kind of program it was."""
+_KINDS: tuple[tuple[str, tuple[str, ...]], ...] = (
+    ("loops", tuple(Feature)),
+    ("dynamic arrays", tuple(DynamicFeature)),
+    ("unknown sizes", tuple(SymbolicFeature)),
+)
+_NAMED = Counter(str(feature) for _, features in _KINDS for feature in features)
+"""A name that two kinds of programs have says nothing about which kind one was."""
 
 
 def _content_lines(statistics: Statistics) -> Iterator[str]:
-    """What was in the graphs. Features are those of unrolled loops, and of dynamic arrays: left out where none was."""
+    """What was in the graphs. Features are those of unrolled loops, of dynamic arrays, and of unknown sizes.
+
+    They are left out where none was.
+    """
     graphs = statistics.graphs
     features = statistics[Table.FEATURES]
-    for title, known in (("loops", tuple(Feature)), ("dynamic arrays", tuple(DynamicFeature))):
-        if any(features[feature] for feature in known if feature not in _SHARED):
+    for title, known in _KINDS:
+        if any(features[feature] for feature in known if _NAMED[feature] == 1):
             yield f"features of {title} (graphs):"
             yield from _columns([f"{feature} {_share(features[feature], graphs)}" for feature in known])
     counted = [(word, count) for word in SHAPES if (count := statistics[Table.SHAPES][word])]

@@ -15,15 +15,16 @@ from pathlib import Path
 
 from fuzz.campaign.ahead import Ahead
 from fuzz.campaign.journal import JournalWriter, Stage
-from fuzz.campaign.judging import Judging, case_of
+from fuzz.campaign.judging import case_of, judging_of
 from fuzz.campaign.keeping import Keeper
 from fuzz.campaign.plan import Job, Position
 from fuzz.campaign.source import StopDrawing, for_each_program
 from fuzz.campaign.statistics import VOTED, Statistics, Table
-from fuzz.case import Case
+from fuzz.case import AnyCase
 from fuzz.findings import save_unseen
-from fuzz.generators import Program
+from fuzz.generators.stablehlo import AnyDrawn
 from fuzz.isolate import answer, live_with_parent, parent_lines, report_errors_as_json
+from fuzz.judging import static_form
 from oracle.checks.engines import seen_alike
 from oracle.engines import ENGINES
 from oracle.reference import use_compilation_cache
@@ -69,7 +70,7 @@ class Worker:
         """End after the graph at hand. May be called from another thread."""
         self._stop.set()
 
-    def _visit(self, number: int, program: Program) -> None:
+    def _visit(self, number: int, program: AnyDrawn) -> None:
         if self._is_over():
             raise StopDrawing
         position = Position(self._batch, number)
@@ -84,7 +85,7 @@ class Worker:
             self._answer()
         self._drawing_since = time.monotonic()
 
-    def _judge(self, program: Program, position: Position) -> None:
+    def _judge(self, program: AnyDrawn, position: Position) -> None:
         """Judge a graph by every pipeline; where a worker died at it, by those behind the one at which it died."""
         is_first = position == self._job.first.graph
         begin = self._job.first.pipeline if is_first else 0
@@ -93,7 +94,7 @@ class Worker:
         started = time.monotonic()
         case = case_of(program, next(iter(self._pipelines.values())), self._job.environment)
         self._statistics.spend("generate", time.monotonic() - started)
-        judging = Judging(case, pipelines)
+        judging = judging_of(case, pipelines)
         if not (is_first and self._job.alone):
             for stage, seconds in judging.prepare(self._ahead).items():
                 self._statistics.spend(stage, seconds)
@@ -108,11 +109,11 @@ class Worker:
             self._keeper.take(replace(case, pipeline=pipeline), judgement.verdict, position.graph)
         self._statistics.count_graph(program, case.environment)
 
-    def _voted(self, case: Case, judgement: Judgement) -> Judgement:
+    def _voted(self, case: AnyCase, judgement: Judgement) -> Judgement:
         """The judgement of a graph on which all engines had their say."""
         self._statistics[Table.TOTAL][VOTED] += 1
         started = time.monotonic()
-        finding = seen_alike(case.module, case.inputs[:1], ENGINES)
+        finding = seen_alike(static_form(case, case.inputs[0]), case.inputs[:1], ENGINES)
         self._statistics.spend("vote", time.monotonic() - started)
         return judgement if finding is None else replace(judgement, verdict=Disagree(finding))
 
@@ -137,7 +138,7 @@ def keep_out_of_garbage_collection() -> None:
 def save_only(job: Job) -> None:
     """Draw the graph at `job.first` again and save it: the worker that judged it is gone."""
 
-    def visit(number: int, program: Program) -> None:
+    def visit(number: int, program: AnyDrawn) -> None:
         if number == job.first.number:
             pipeline = parse_pipeline(job.pipelines[job.first.pipeline], allow_code=True)
             case = case_of(program, pipeline, job.environment)

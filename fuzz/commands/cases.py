@@ -57,7 +57,7 @@ def reduce(options: Namespace, settings: Settings) -> Exit:
     entry = load(options.path, allow_code=options.allow_code)
     with naming(options.path):
         reduction = reduce_entry(entry, seconds=options.time)
-    path: Path = options.out or options.path.with_name(f"{options.path.stem}-reduced.hlo")
+    path: Path = options.out or options.path.with_name(f"{options.path.stem}-reduced{options.path.suffix}")
     save_reduced(entry, reduction.case, path)
     before, after = working_instructions(entry.case.module), working_instructions(reduction.case.module)
     unfinished = "" if reduction.complete else "; time ran out before it was minimal"

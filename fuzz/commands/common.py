@@ -12,6 +12,7 @@ from typing import Any
 
 from fuzz.report import environment_text, say
 from fuzz.settings import Settings
+from passes import Pipeline, StableHloPass
 
 
 class Exit(IntEnum):
@@ -21,6 +22,11 @@ class Exit(IntEnum):
     FINDING = 1
     USAGE = 2
     NOT_JUDGED = 3
+
+
+def begins_with_stablehlo(pipeline: Pipeline) -> bool:
+    """Whether the first pass is one over StableHLO."""
+    return isinstance(next(iter(pipeline.passes), None), StableHloPass)
 
 
 def prepare_jax(settings: Settings) -> None:

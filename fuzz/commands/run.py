@@ -7,14 +7,15 @@ from argparse import Namespace
 
 from fuzz.campaign import Campaign, HarnessError, Plan, Programs, Progress, Result, Table
 from fuzz.campaign.summary import is_judged, progress_line, summary_json, summary_lines
-from fuzz.commands.common import Exit, say_json, switches_in_force
+from fuzz.commands.common import Exit, begins_with_stablehlo, say_json, switches_in_force
 from fuzz.commands.sweep import GRAPHS, SWEEP, sweep_json, sweep_lines, sweep_plan, sweep_status
 from fuzz.corpus import comments_of
 from fuzz.findings import THIS_FILE
 from fuzz.isolate import case_limit
 from fuzz.report import ProgressLine, complain, say
 from fuzz.settings import Settings
-from passes import Pipeline
+from oracle.symbolic import largest_size
+from passes import Pipeline, StableHloPass
 from passes.neuron import NEURON_PASSES
 from passes.stock import DynamicPadder, WhileLoopUnroller
 
@@ -80,9 +81,15 @@ def _run(plan: Plan) -> Result:
 def programs_for(pipeline: Pipeline) -> Programs:
     """What to draw for a pipeline unless told.
 
-    The dynamic padder looks at dynamic dimensions, the unroller, and what comes after it, at rolled loops, the Neuron
-    passes by themselves at unrolled ones, others at everything else.
+    Passes over StableHLO look at sizes that are unknown, or seem so; the dynamic padder at dynamic dimensions, the
+    unroller, and what comes after it, at rolled loops, the Neuron passes by themselves at unrolled ones, others at
+    everything else.
     """
+    takes_unknown = all(isinstance(pass_, StableHloPass) for pass_ in pipeline.passes) or largest_size(
+        pipeline
+    )
+    if begins_with_stablehlo(pipeline) and takes_unknown:
+        return Programs.SYMBOLIC
     if any(isinstance(pass_, DynamicPadder) for pass_ in pipeline.passes):
         return Programs.DYNAMIC
     if any(isinstance(pass_, WhileLoopUnroller) for pass_ in pipeline.passes):

@@ -10,11 +10,16 @@ from dataclasses import dataclass, fields
 import numpy as np
 
 from fuzz.case import Case
-from hlo import ArrayShape, HloInstruction, HloModule, Opcode, PrimitiveType, Token, Value, leaves
+from hlo import ArrayShape, HloInstruction, Opcode, PrimitiveType, Token, Value, leaves
+from hlo.stablehlo import StableHloModule
+from passes import AnyProgram
 
 _SIMPLE_TYPES = (PrimitiveType.PRED, PrimitiveType.S32, PrimitiveType.F32, PrimitiveType.S64)
 _LARGE = 64  # above, one less is no simpler
-_WITHOUT_WORK = (Opcode.PARAMETER, Opcode.CONSTANT)
+WITHOUT_WORK = frozenset({Opcode.PARAMETER, Opcode.CONSTANT})
+"""What a program starts from."""
+
+_NO_WORK = ("builtin.module", "func.func", "func.return", "stablehlo.return", "stablehlo.constant")
 
 
 @dataclass(frozen=True, order=True)
@@ -49,7 +54,7 @@ def cost(case: Case) -> Cost:
     ]
     constants = [inst.literal.value for inst in instructions if inst.opcode is Opcode.CONSTANT]
     return Cost(
-        passes=sum(1 + _changed_options(pass_) for pass_ in case.pipeline.passes),
+        passes=sum(1 + changed_options(pass_) for pass_ in case.pipeline.passes),
         switches=len(case.environment),
         input_sets=len(case.inputs),
         working=working_instructions(module),
@@ -60,18 +65,20 @@ def cost(case: Case) -> Cost:
         text=sum(map(_text, instructions))
         + len(module.carried)
         + sum(len(c.name) for c in module.computations),
-        digits=sum(map(_digits, constants))
-        + sum(_digits(value) for inputs in case.inputs for value in inputs),
+        digits=sum(map(digits, constants)) + sum(digits(value) for inputs in case.inputs for value in inputs),
         size=sum(map(_size, constants)) + sum(_size(value) for inputs in case.inputs for value in inputs),
     )
 
 
-def working_instructions(module: HloModule) -> int:
+def working_instructions(module: AnyProgram) -> int:
     """Instructions of all computations beside parameters and constants."""
-    return sum(inst.opcode not in _WITHOUT_WORK for c in module.computations for inst in c.instructions)
+    if isinstance(module, StableHloModule):
+        return sum(op.name not in _NO_WORK for op in module.operations())
+    return sum(inst.opcode not in WITHOUT_WORK for c in module.computations for inst in c.instructions)
 
 
-def _changed_options(pass_: object) -> int:
+def changed_options(pass_: object) -> int:
+    """How many options of a pass differ from their defaults."""
     return sum(getattr(pass_, option.name) != option.default for option in fields(pass_))  # pyright: ignore[reportArgumentType]
 
 
@@ -87,9 +94,10 @@ def _text(inst: HloInstruction) -> int:
     return len(inst.name) + len(metadata.op_name) + len(metadata.op_type) + attributes + carried + edges
 
 
-def _digits(value: Value) -> int:
+def digits(value: Value) -> int:
+    """Characters of the elements that are not zero."""
     if isinstance(value, tuple):
-        return sum(map(_digits, value))
+        return sum(map(digits, value))
     if isinstance(value, Token) or not value.size:
         return 0
     return sum(len(str(element)) for element in value[np.not_equal(value, 0)].reshape(-1))

@@ -8,14 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
+from typing import TypeVar
 
-from fuzz.case import Case
+from fuzz.case import Case, SymbolicCase
 from hlo import HloComputation, HloInstruction, HloModule, Opcode
 
 Candidate = Callable[[], Case | None]
 """Builds a smaller case, or None where the edit turns out to be impossible. May raise IllegalRewrite."""
 
 Transformation = Callable[[Case], Iterator[Candidate]]
+
+C = TypeVar("C", Case, SymbolicCase)
+"""A case in either form, for what looks at neither program."""
 
 Copies = Mapping[HloInstruction, HloInstruction]
 

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
 
 import numpy as np
 
 from fuzz.case import Case
-from fuzz.reduce.editing import Candidate, cloned
+from fuzz.reduce.editing import C, Candidate, cloned
 from hlo import HloInstruction, Literal, Opcode, Token, Value
 from hlo.attributes import ConstantValue
 
 _FEW = 16
 
 
-def plainer_inputs(case: Case) -> Iterator[Candidate]:
+def plainer_inputs(case: C) -> Iterator[Callable[[], C]]:
     """One input made zeros, a count 0, 1, 2, …, ones, halves of what it is, or zero in one element."""
     for at, inputs in enumerate(case.inputs):
         for number, value in enumerate(inputs):
@@ -33,7 +33,7 @@ def plainer_constants(case: Case) -> Iterator[Candidate]:
                     yield partial(_with_constant, case, inst, plain)
 
 
-def _with_input(case: Case, at: int, number: int, value: Value) -> Case:
+def _with_input(case: C, at: int, number: int, value: Value) -> C:
     inputs = case.inputs[at]
     changed = (*inputs[:number], value, *inputs[number + 1 :])
     return replace(case, inputs=(*case.inputs[:at], changed, *case.inputs[at + 1 :]))

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import fields, replace
 from functools import partial
 
 from fuzz.case import Case
-from fuzz.reduce.editing import Candidate
+from fuzz.reduce.editing import C, Candidate
 from hlo import HloModule
 from hlo.canonical import structure
 from oracle.guarded import Crash, run_guarded
 from passes import Pass, PassError, Pipeline, Trace
 
 
-def fewer_inputs(case: Case) -> Iterator[Candidate]:
+def fewer_inputs(case: C) -> Iterator[Callable[[], C]]:
     """One input set alone."""
     if len(case.inputs) > 1:
         for inputs in case.inputs:
@@ -29,22 +29,22 @@ def fewer_passes(case: Case) -> Iterator[Candidate]:
     """
     passes = case.pipeline.passes
     for count in range(1, len(passes)):
-        yield partial(_with_passes, case, passes[:count])
+        yield partial(with_passes, case, passes[:count])
     for i in range(len(passes) - 1):
         yield partial(_without_idle_pass, case, i)
 
 
-def default_options(case: Case) -> Iterator[Candidate]:
+def default_options(case: C) -> Iterator[Callable[[], C]]:
     """One option of one pass put back to its default: what stays off is the guard that matters."""
     passes = case.pipeline.passes
     for i, pass_ in enumerate(passes):
         for option in fields(pass_):
             if getattr(pass_, option.name) != option.default:
                 reset: Pass = replace(pass_, **{option.name: option.default})
-                yield partial(_with_passes, case, (*passes[:i], reset, *passes[i + 1 :]))
+                yield partial(with_passes, case, (*passes[:i], reset, *passes[i + 1 :]))
 
 
-def fewer_switches(case: Case) -> Iterator[Candidate]:
+def fewer_switches(case: C) -> Iterator[Callable[[], C]]:
     """No environment variable, then all but one."""
     if case.environment:
         yield partial(replace, case, environment={})
@@ -62,7 +62,7 @@ def _without_idle_pass(case: Case, index: int) -> Case | None:
     before = structure(module)
     if not _runs(passes[index], module) or structure(module) != before:
         return None
-    return _with_passes(case, (*passes[:index], *passes[index + 1 :]))
+    return with_passes(case, (*passes[:index], *passes[index + 1 :]))
 
 
 def _runs(pass_: Pass, module: HloModule) -> bool:
@@ -72,5 +72,5 @@ def _runs(pass_: Pass, module: HloModule) -> bool:
         return False
 
 
-def _with_passes(case: Case, passes: tuple[Pass, ...]) -> Case:
+def with_passes(case: C, passes: tuple[Pass, ...]) -> C:
     return replace(case, pipeline=Pipeline(passes))

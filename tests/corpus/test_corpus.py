@@ -4,15 +4,15 @@ from pathlib import Path
 
 import pytest
 
-from fuzz.case import verdict_text
-from fuzz.corpus import load
+from fuzz.case import case_for, verdict_text
+from fuzz.corpus import case_files, load
+from fuzz.judging import judge_any
 from fuzz.reduce import working_instructions
 from fuzz.replay import replay
-from oracle.judge import judge
 from passes import PASSES, parse_pipeline
 
 CORPUS = Path(__file__).resolve().parents[2] / "corpus"
-FILES = sorted(path.relative_to(CORPUS).as_posix() for path in CORPUS.rglob("*.hlo"))
+FILES = sorted(path.relative_to(CORPUS).as_posix() for path in case_files([CORPUS]))
 
 
 def test_there_is_a_corpus() -> None:
@@ -31,7 +31,7 @@ def test_with_its_guards_on_the_same_program_keeps_its_meaning(name: str) -> Non
     guarded = parse_pipeline(",".join(pass_.name for pass_ in case.pipeline.passes))
     if str(guarded) == str(case.pipeline):
         return  # nothing is switched off
-    verdict = judge(case.module, guarded, case.inputs, case.environment).verdict
+    verdict = judge_any(case_for(case.module, guarded, case.inputs, case.environment)).verdict
     assert verdict_text(verdict) == "agree"
 
 

@@ -275,6 +275,9 @@ def test_a_reader_that_has_gone_ends_the_command_without_a_word(arguments: list[
         ("while-loop-unroller", "whiles"),
         ("neuron-repeated-dus-to-concat", "loops"),
         ("dynamic-padder", "dynamic"),
+        ("canonicalize-dynamism,canonicalize-for-tensorizer", "symbolic"),
+        ("front-end", "symbolic"),
+        ("canonicalize-dynamism,dce", "all"),
         ("dce", "all"),
     ],
 )

@@ -43,7 +43,7 @@ def test_a_file_says_everything_that_a_verdict_depends_on() -> None:
     assert entry.case.environment == {KILL_SWITCH: " 1"}
     assert same_bits(entry.case.inputs[0][0], np.array([1, 2], np.int32))
     assert same_bits(entry.case.inputs[1][0], np.array([-(2**31), 0], np.int32))
-    assert structure(entry.case.module) == structure(read_text(PROGRAM))
+    assert structure(entry.hlo.module) == structure(read_text(PROGRAM))
 
 
 def test_a_case_comes_back_from_its_file() -> None:
@@ -53,7 +53,7 @@ def test_a_case_comes_back_from_its_file() -> None:
     assert str(again.case.pipeline) == str(entry.case.pipeline)
     assert again.case.environment == entry.case.environment
     assert same_bits(again.case.inputs, entry.case.inputs)
-    assert structure(again.case.module) == structure(entry.case.module)
+    assert structure(again.hlo.module) == structure(entry.hlo.module)
 
 
 def test_the_inputs_line_may_be_left_out_before_the_first_set() -> None:

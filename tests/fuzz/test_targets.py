@@ -43,7 +43,7 @@ def program(tmp_path, monkeypatch) -> str:
 
 def test_a_jax_function_is_traced_with_its_companions_arguments(program) -> None:
     target = load_target(f"{program}:step")
-    assert entry_types(target.module) == ["f32[3]", "f32[3]"]
+    assert entry_types(target.hlo) == ["f32[3]", "f32[3]"]
 
 
 def entry_types(module: HloModule) -> list[str]:
@@ -72,7 +72,7 @@ def test_a_program_has_64_bits_only_where_it_turns_them_on(
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.delitem(sys.modules, "wide", raising=False)
     before = jax.config.values["jax_enable_x64"]
-    assert entry_types(load_target("wide:f").module) == [kind]
+    assert entry_types(load_target("wide:f").hlo) == [kind]
     assert jax.config.values["jax_enable_x64"] == before
 
 
@@ -80,11 +80,11 @@ def test_the_arguments_of_a_call_become_one_tuple(program) -> None:
     packed = load_target(f"{program}:step")
     apart = load_target(f"{program}:step", pack=False)
     assert (bool(packed.packed), apart.packed) == (True, 0)
-    assert not verify(packed.module)
-    calls = [inst for inst in packed.module.entry_computation.instructions if inst.opcode is Opcode.CALL]
+    assert not verify(packed.hlo)
+    calls = [inst for inst in packed.hlo.entry_computation.instructions if inst.opcode is Opcode.CALL]
     assert [call.operand(0).opcode for call in calls] == [Opcode.TUPLE] * 2
-    for inputs in draw_inputs(apart.module, 0, 2):
-        assert same_bits(evaluate(packed.module, inputs), evaluate(apart.module, inputs))
+    for inputs in draw_inputs(apart.hlo, 0, 2):
+        assert same_bits(evaluate(packed.hlo, inputs), evaluate(apart.hlo, inputs))
 
 
 def test_a_computation_that_a_loop_uses_keeps_its_parameters() -> None:

@@ -6,9 +6,16 @@ from types import ModuleType
 import pytest
 from hypothesis import find, given, settings
 
-from fuzz.testing import Program, any_program, assert_keeps_meaning
+from fuzz.testing import (
+    Program,
+    SymbolicProgram,
+    any_program,
+    any_stablehlo_program,
+    assert_keeps_meaning,
+)
 from hlo import HloModule, Opcode
 from hlo.interchange import read_text
+from hlo.stablehlo import StableHloModule
 from oracle import Agree, Skip
 
 WRONG = "py:passes_under_test:negate_nothing"
@@ -55,3 +62,21 @@ def test_hypothesis_finds_a_program_that_a_wrong_pass_breaks() -> None:
 
 def test_it_says_whether_the_pass_did_anything() -> None:
     assert assert_keeps_meaning("dce", read_text(ADD)).fired == {}
+
+
+FOLDING = "canonicalize-for-tensorizer{static_dims_only=false}"
+SIZE = """module { func.func @main(%x: tensor<?xf32>) -> tensor<i32> {
+  %n = stablehlo.get_dimension_size %x, dim = 0 : (tensor<?xf32>) -> tensor<i32>
+  return %n : tensor<i32> } }"""
+
+
+@given(any_stablehlo_program())
+@settings(max_examples=5)
+def test_a_right_pass_over_stablehlo_keeps_the_meaning(program: SymbolicProgram) -> None:
+    judgement = assert_keeps_meaning("canonicalize-for-tensorizer", program, use_jax=False)
+    assert isinstance(judgement.verdict, Agree | Skip)
+
+
+def test_a_wrong_pass_over_stablehlo_fails_with_the_report() -> None:
+    with pytest.raises(AssertionError, match="first bad pass: canonicalize-for-tensorizer"):
+        assert_keeps_meaning(FOLDING, StableHloModule.read(SIZE), use_jax=False)

@@ -1,6 +1,6 @@
 import pytest
 
-from fuzz.work import DEEDS, left_in, work_done
+from fuzz.work import DEEDS, DynamicCopy, dynamic_copies, left_in, work_done
 from hlo.interchange import read_text
 from passes import PASSES
 
@@ -46,6 +46,22 @@ def test_a_start_is_known_if_it_is_constant_or_a_token_tells_it(name: str, text:
 
 def test_of_a_program_without_loops_and_slices_nothing_is_left() -> None:
     assert str(left_in(read_text("HloModule m\nENTRY main { ROOT x = s32[8] parameter(0) }"))) == ""
+
+
+def test_what_is_copied_at_run_time_addresses_is_told_with_its_scratch() -> None:
+    module = read_text("""HloModule m
+ ENTRY e { x = bf16[64,300] parameter(0)
+ y = bf16[2,300] parameter(1)
+ i = s32[] parameter(2)
+ zero = s32[] constant(0)
+ written = bf16[64,300] dynamic-update-slice(x, y, i, zero)
+ read = bf16[1,300] dynamic-slice(written, i, zero), dynamic_slice_sizes={1,300}
+ known = bf16[1,300] dynamic-slice(written, zero, zero), dynamic_slice_sizes={1,300}
+ ROOT t = (bf16[1,300], bf16[1,300]) tuple(read, known) }""")
+    written, read = dynamic_copies(module)
+    assert written == DynamicCopy("written", "dynamic-update-slice", "bf16[2,300]", 1200)
+    assert (read.bytes, read.bytes_per_partition) == (600, 5)
+    assert str(read) == "read: dynamic-slice of bf16[1,300], about 600 bytes, 5 a partition"
 
 
 def test_only_what_the_passes_of_a_pipeline_can_do_is_told() -> None:

@@ -2,35 +2,31 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping
 
 import numpy as np
 
 from fuzz.generators.dynamic.graph import DynamicGraph, Held, Name
 from fuzz.generators.palette import array_shape
-from hlo import ArrayShape, HloComputation, HloInstruction, Opcode, PrimitiveType
+from hlo import HloComputation, HloInstruction, Opcode, PrimitiveType
 from hlo.attributes import (
     ConvolutionDimensions,
     DotDimensions,
     GatherDimensions,
     Ints,
     ScatterDimensions,
-    Window,
-    WindowDimension,
 )
-from hlo.infer import window_counts
 
 T = PrimitiveType
 Draw = Callable[[DynamicGraph], None]
 
 _BINARY = (Opcode.ADD, Opcode.SUBTRACT, Opcode.MAXIMUM, Opcode.MINIMUM)
-_REDUCERS = (Opcode.ADD, Opcode.MAXIMUM, Opcode.MINIMUM)
+REDUCERS = (Opcode.ADD, Opcode.MAXIMUM, Opcode.MINIMUM)
 
 
 def ranked(least: int, most: int = 3) -> Callable[[Ints], bool]:
-    """Arrays of so many dimensions."""
-    return lambda dimensions: least <= len(dimensions) <= most
+    """Arrays of so many dimensions, none of them empty: there would be no element to cut out or to combine."""
+    return lambda dimensions: least <= len(dimensions) <= most and 0 not in dimensions
 
 
 def _unary(graph: DynamicGraph) -> None:
@@ -172,7 +168,7 @@ def _dynamic_update_slice(graph: DynamicGraph) -> None:
 
 def _gather(graph: DynamicGraph) -> None:
     """Rows, or columns, by a vector of indices that may be dynamic itself."""
-    x = graph.array(lambda dimensions: 1 <= len(dimensions) <= 2 and 1 not in dimensions)
+    x = graph.array(lambda dimensions: 1 <= len(dimensions) <= 2 and min(dimensions) > 1)
     by = graph.choice(range(x.rank))
     kind = graph.choice((T.S32, T.U8, T.S64))
     indices = graph.made(kind, (3,), dynamic=graph.choice((True, False)))
@@ -216,8 +212,8 @@ def _scatter(graph: DynamicGraph) -> None:
     graph.hold(graph.builder.scatter(function, [x.inst], indices.inst, [inst], numbers), x.names)
 
 
-def _init(graph: DynamicGraph, opcode: Opcode, kind: PrimitiveType) -> HloInstruction:
-    """Neutral mostly; at times a number that counts."""
+def initial(graph: DynamicGraph, opcode: Opcode, kind: PrimitiveType) -> HloInstruction:
+    """An initial value of a reduction. Neutral mostly; at times a number that counts."""
     neutral: float = 0
     if opcode is not Opcode.ADD:
         least, most = (-np.inf, np.inf) if kind.is_float else _limits(kind)
@@ -232,9 +228,9 @@ def _limits(kind: PrimitiveType) -> tuple[int, int]:
 
 def _reduce(graph: DynamicGraph) -> None:
     x = graph.array(ranked(1))
-    kind, opcode = x.shape.element_type, graph.choice(_REDUCERS)
+    kind, opcode = x.shape.element_type, graph.choice(REDUCERS)
     dimensions = graph.choice([(d,) for d in range(x.rank)] + [tuple(range(x.rank))])
-    init = _init(graph, opcode, kind)
+    init = initial(graph, opcode, kind)
     kept = tuple(name for d, name in enumerate(x.names) if d not in dimensions)
     if graph.choice((True, True, False)):
         inst = graph.builder.reduce(graph.draft.reducer(opcode, kind), [x.inst], [init], dimensions)
@@ -256,49 +252,6 @@ def _pairwise(graph: DynamicGraph, opcode: Opcode, kind: PrimitiveType) -> HloCo
     a, b, c, d = (builder.parameter(number, array_shape(kind, ())) for number in range(4))
     builder.computation.set_root(builder.tuple_(builder.op(opcode, a, c), builder.op(opcode, b, d)))
     return builder.computation
-
-
-def _window(graph: DynamicGraph, dimensions: Ints, *, plain: bool = False) -> Window:
-    rows: list[WindowDimension] = []
-    for size in dimensions:
-        row = WindowDimension(
-            size=min(graph.choice((2, 1, 3)), max(size, 1)),
-            stride=graph.choice((1, 1, 2)),
-            padding_low=0 if plain else graph.choice((0, 0, 1)),
-            padding_high=0 if plain else graph.choice((0, 0, 1)),
-            base_dilation=1 if plain else graph.choice((1, 1, 1, 2)),
-        )
-        rows.append(row)
-    return Window(tuple(rows))
-
-
-def _reduce_window(graph: DynamicGraph) -> None:
-    x = graph.array(ranked(1, 2))
-    kind, opcode = x.shape.element_type, graph.choice(_REDUCERS)
-    window = _window(graph, x.shape.dimensions)
-    function, init = graph.draft.reducer(opcode, kind), _init(graph, opcode, kind)
-    inst = graph.builder.reduce_window(function, [x.inst], [init], window)
-    graph.hold(inst, tuple(Name() if name else None for name in x.names))
-
-
-def _select_and_scatter(graph: DynamicGraph) -> None:
-    x = graph.array(ranked(1, 2))
-    kind = x.shape.element_type
-    window = _window(graph, x.shape.dimensions, plain=True)
-    places = window_counts(x.shape.dimensions, window.dimensions)
-    init = graph.builder.constant(0, kind)
-    # as many elements as the window has places, counted by a reduce-window
-    counting = graph.builder.reduce_window(graph.draft.reducer(Opcode.ADD, kind), [x.inst], [init], window)
-    source = graph.made(kind, places, dynamic=False).inst
-    for d in x.dynamic:
-        source = graph.builder.set_dimension_size(source, graph.builder.get_dimension_size(counting, d), d)
-    select = graph.draft.computation("select")
-    left, right = (select.parameter(number, array_shape(kind, ())) for number in range(2))
-    select.computation.set_root(select.compare(left, right, graph.choice(("GE", "LE", "GT"))))
-    inst = graph.builder.select_and_scatter(
-        select.computation, graph.draft.reducer(Opcode.ADD, kind), x.inst, source, init, window
-    )
-    graph.hold(inst, x.names)
 
 
 def _sort(graph: DynamicGraph) -> None:
@@ -350,50 +303,6 @@ def _convolution(graph: DynamicGraph) -> None:
     graph.hold(inst, (x.names[0], None))
 
 
-def _reshape(graph: DynamicGraph) -> None:
-    """Dimensions joined, or one of them split; sizes come out even because they are made so."""
-    x = graph.array(ranked(1))
-    dims = x.shape.dimensions
-    if x.rank > 1 and graph.choice((True, False)):
-        at = graph.choice(range(x.rank - 1))
-        to = (*dims[:at], dims[at] * dims[at + 1], *dims[at + 2 :])
-        joined = x.names[at] or x.names[at + 1]
-        names = (*x.names[:at], Name() if joined else None, *x.names[at + 2 :])
-    else:
-        at = graph.choice(range(x.rank))
-        factor = next((f for f in graph.choice(((2, 3), (3, 2))) if dims[at] % f == 0 and dims[at]), 1)
-        if x.names[at] and factor > 1 and graph.choice((True, True, True, False)):
-            x = _even(graph, x, at, factor)
-        parts = (dims[at] // factor, factor) if graph.choice((True, False)) else (factor, dims[at] // factor)
-        flagged = 0 if parts[0] == dims[at] // factor else 1  # the other part has to be whole
-        new: list[Name | None] = [None, None]
-        new[flagged] = Name() if x.names[at] else None
-        to = (*dims[:at], *parts, *dims[at + 1 :])
-        names = (*x.names[:at], *new, *x.names[at + 1 :])
-    flags = tuple(name is not None for name in names)
-    graph.hold(graph.builder.reshape(x.inst, to, dynamic=flags), names)
-
-
-def _even(graph: DynamicGraph, x: Held, dimension: int, factor: int) -> Held:
-    """`x` with a size that is a multiple of `factor`."""
-    size = graph.builder.get_dimension_size(x.inst, dimension)
-    whole = graph.builder.op(Opcode.DIVIDE, size, graph.builder.constant(factor, T.S32))
-    even = graph.builder.op(Opcode.MULTIPLY, whole, graph.builder.constant(factor, T.S32))
-    return graph.set_size(x, dimension, even)
-
-
-def _dynamic_reshape(graph: DynamicGraph) -> None:
-    """All of it in one dimension, whose size is the product of the sizes."""
-    x = graph.array(ranked(1, 2))
-    sizes = [graph.builder.get_dimension_size(x.inst, d) for d in range(x.rank)]
-    total = sizes[0]
-    for size in sizes[1:]:
-        total = graph.builder.op(Opcode.MULTIPLY, total, size)
-    bound = math.prod(x.shape.dimensions)
-    shape = ArrayShape(x.shape.element_type, (bound,), (True,))
-    graph.hold(graph.builder.op(Opcode.DYNAMIC_RESHAPE, x.inst, total, shape=shape), (Name(),))
-
-
 def _set_size(graph: DynamicGraph) -> None:
     x = graph.array(ranked(1))
     dimension = graph.choice(range(x.rank))
@@ -428,13 +337,9 @@ RULES: Mapping[str, Draw] = {
     "gather": _gather,
     "scatter": _scatter,
     "reduce": _reduce,
-    "reduce-window": _reduce_window,
-    "select-and-scatter": _select_and_scatter,
     "sort": _sort,
     "dot": _dot,
     "convolution": _convolution,
-    "reshape": _reshape,
-    "dynamic-reshape": _dynamic_reshape,
     "set-size": _set_size,
     "get-size": _get_size,
 }

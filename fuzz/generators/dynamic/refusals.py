@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from fuzz.generators.dynamic.graph import DynamicGraph
+from fuzz.generators.dynamic.refused_calls import REFUSED_CALLS, Refused
 from fuzz.generators.palette import array_shape
 from hlo import ArrayShape, HloComputation, HloInstruction, Opcode, PrimitiveType, Shape, TupleShape
 from hlo.attributes import (
@@ -23,8 +24,6 @@ from hlo.attributes import (
 )
 
 T = PrimitiveType
-Refused = Callable[[DynamicGraph], HloInstruction]
-"""Appends the operation and returns it: an array, or a tuple of arrays."""
 
 
 def _given(graph: DynamicGraph, kind: PrimitiveType, bounds: Ints, *dynamic: int) -> HloInstruction:
@@ -297,7 +296,7 @@ def _branch_gives_no_tuple(graph: DynamicGraph) -> HloInstruction:
     return _branches(graph, _static(graph, T.S32, (4,)), sized=True)
 
 
-REFUSALS: Mapping[str, Refused] = {
+REFUSALS: Mapping[str, Refused] = REFUSED_CALLS | {
     function.__name__.removeprefix("_").replace("_", "-"): function
     for function in (
         *(_call, _fft, _cholesky, _triangular_solve, _topk, _unknown_custom_call),

@@ -71,7 +71,7 @@ def test_a_pass_that_ends_the_process_loses_no_graph(run_campaign, graphs) -> No
     assert "status 7" in bucket.headline
     assert replay(bucket.path).as_expected
     # the reducer keeps the number of instructions, which the failure needs
-    assert load(bucket.path).case.module.instruction_count == graphs[position].instruction_count
+    assert load(bucket.path).hlo.module.instruction_count == graphs[position].instruction_count
 
 
 def test_a_pass_that_hangs_loses_no_graph(run_campaign, graphs, monkeypatch) -> None:
@@ -81,7 +81,7 @@ def test_a_pass_that_hangs_loses_no_graph(run_campaign, graphs, monkeypatch) -> 
     assert result.statistics.graphs == 25
     (bucket,) = result.buckets
     assert bucket.verdict == "disagree time-limit/crash pipeline"
-    assert structure(load(bucket.path).case.module) == structure(graphs[position])
+    assert structure(load(bucket.path).hlo.module) == structure(graphs[position])
 
 
 def test_a_pass_that_ends_the_process_leaves_the_other_passes_of_a_campaign_alone(

@@ -3,8 +3,9 @@ from fuzz.campaign.contents import contents
 from fuzz.campaign.source import for_each_program
 from fuzz.campaign.summary import summary_json, summary_lines
 from fuzz.generators import Program
-from hlo import Opcode, PrimitiveType
+from hlo import Opcode
 from hlo.interchange import read_text
+from hlo.stablehlo import StableHloModule
 from passes import Pipeline
 
 MODULE = read_text("""HloModule m
@@ -36,8 +37,27 @@ def counted(kind: Programs) -> Result:
 def test_the_contents_of_all_computations_are_seen() -> None:
     inside = contents(MODULE)
     assert inside.opcodes >= {Opcode.ADD, Opcode.REDUCE, Opcode.TUPLE}
-    assert inside.types == {PrimitiveType.F32, PrimitiveType.S8}
+    assert inside.types == {"f32", "s8"}
     assert inside.shapes == {"scalar", "empty", "single element", "rank 1", "rank 2", "rank 4 or more"}
+
+
+def test_the_contents_of_all_functions_are_seen() -> None:
+    inside = contents(
+        StableHloModule.read(
+            """module {
+  func.func @main(%x: tensor<?x2xf32>) -> tensor<i32> {
+    %n = func.call @size(%x) : (tensor<?x2xf32>) -> tensor<i32>
+    return %n : tensor<i32> }
+  func.func private @size(%x: tensor<?x2xf32>) -> tensor<i32> {
+    %y = stablehlo.negate %x : tensor<?x2xf32>
+    %n = stablehlo.get_dimension_size %y, dim = 0 : (tensor<?x2xf32>) -> tensor<i32>
+    return %n : tensor<i32> }
+}"""
+        )
+    )
+    assert inside.opcodes == {"negate", "get_dimension_size"}
+    assert inside.types == {"f32", "s32"}
+    assert inside.shapes == {"dynamic", "scalar"}
 
 
 def test_a_summary_says_what_was_in_whole_graphs() -> None:

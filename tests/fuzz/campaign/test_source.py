@@ -15,15 +15,23 @@ def drawn(seed: int, batch: int, size: int, kind: Programs = Programs.LOOPS) -> 
 
 
 def test_every_kind_of_programs_and_all_together_can_be_drawn() -> None:
-    names = {kind: {program.module.name for program in drawn(1, 0, 30, kind)} for kind in Programs}
+    kinds = set(Programs) - {Programs.SYMBOLIC}
+    names = {kind: {program.module.name for program in drawn(1, 0, 30, kind)} for kind in kinds}
     assert names == {
         Programs.LOOPS: {"fuzz"},
         Programs.WHILES: {"whiles"},
         Programs.GRAPHS: {"graph"},
         Programs.ALL: {"fuzz", "graph", "whiles"},
         Programs.DYNAMIC: {"dynamic"},
+        Programs.SIZES_OUTSIDE: {"dynamic"},
         Programs.WRONG_COUNTS: {"whiles"},
     }
+
+
+def test_programs_with_unknown_sizes_are_drawn_and_the_same_every_time() -> None:
+    first, second = drawn(1, 0, 10, Programs.SYMBOLIC), drawn(1, 0, 10, Programs.SYMBOLIC)
+    assert len(first) == 10
+    assert [str(program.module) for program in first] == [str(program.module) for program in second]
 
 
 def test_a_batch_is_the_same_every_time() -> None:
