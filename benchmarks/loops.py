@@ -92,7 +92,7 @@ def programs() -> Iterator[str]:
 
 def outcomes_of(target: str) -> tuple[Outcome, Outcome]:
     """Judge the program `target` with the kill-switch off, and with it on."""
-    module = load_target(target).module
+    module = load_target(target).hlo
     original = Original(module, draw_inputs(module, 0, _INPUT_SETS))
     return _outcome(original, {}), _outcome(original, KILL_SWITCH)
 

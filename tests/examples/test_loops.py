@@ -39,7 +39,7 @@ def dynamic_slices(module: HloModule) -> int:
 
 
 def after(pipeline: str, target: str) -> tuple[HloModule, Trace]:
-    module, trace = load_target(target).module, Trace()
+    module, trace = load_target(target).hlo, Trace()
     parse_pipeline(pipeline).run(module, trace)
     return module, trace
 

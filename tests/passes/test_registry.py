@@ -25,7 +25,7 @@ from passes.stock import STOCK_PASSES, CallInliner, ConstantFolding, Dce
 STOCK = Path(passes.__file__).parent / "stock"
 
 
-ANALYSES = {"dynamic_dimension_inference"}
+ANALYSES = {"dynamic_dimension_inference", "shape_component_analysis"}
 """Rooms beside the passes: what several of them ask."""
 CHANGES_NOTHING = {"tensorizer-guard"}
 
@@ -179,5 +179,7 @@ def test_a_text_that_means_no_pipeline_is_refused_in_one_line(text: str, message
 
 
 def test_a_name_like_no_other_lists_what_there_is() -> None:
-    with pytest.raises(InvalidInput, match=r"known: call-inliner, constant-folding, dce, "):
+    with pytest.raises(
+        InvalidInput, match=r"known: bound-dynamic-dimensions, call-inliner, canonicalize-dynamism, "
+    ):
         parse_pipeline("zzz")
