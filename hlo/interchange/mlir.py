@@ -193,4 +193,18 @@ def refine_shapes(bytecode: bytes, *, to_the_end: bool = True) -> bytes:
     try:
         return bytes(refine(bytecode, enable_shape_assertions=True, validate_static_shapes=to_the_end))
     except REFUSALS as error:
-        raise complaint_of(error) from None
+        raise _misfit(error) from None
+
+
+_MISFIT: Final = re.compile(r"error: (?:loc\(\S*\): )?([^\n]*)")
+# What JAX writes around the condition that a shape assertion states.
+_AROUND_ASSERTIONS: Final = re.compile(r"^Input shapes do not match [^.]*\. | Using the following .*")
+
+
+def _misfit(error: Exception) -> InvalidInput:
+    """What refinement says first, in a line: not the program around it, nor how JAX came to export it."""
+    complaint = complaint_of(error)
+    found = _MISFIT.search(str(error))
+    if complaint.line is not None or found is None:
+        return complaint
+    return InvalidInput(_AROUND_ASSERTIONS.sub("", found[1]))

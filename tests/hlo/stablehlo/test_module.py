@@ -1,11 +1,13 @@
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from jax import export
 
 from hlo import InvalidInput, Opcode, PrimitiveType
 from hlo.evaluator import Evaluator
 from hlo.interchange import read_text
-from hlo.stablehlo import StableHloModule, TensorType, type_of
+from hlo.stablehlo import StableHloModule, TensorType, export_jax, type_of
 
 GROWN = """
 module {
@@ -129,3 +131,16 @@ def test_a_fault_in_the_text_is_named_with_its_place(source: str, place: tuple[i
     with pytest.raises(InvalidInput) as caught:
         StableHloModule.read(source)
     assert (caught.value.line, caught.value.column) == place
+
+
+def test_why_sizes_do_not_fit_is_said_in_a_line_without_how_the_program_was_exported() -> None:
+    batch, length = export.symbolic_shape("b, s")
+    program = export_jax(
+        lambda x, y: jnp.einsum("bd,btd->bt", x, y),
+        jax.ShapeDtypeStruct((batch, 8), jnp.float32),
+        jax.ShapeDtypeStruct((batch, length, 8), jnp.float32),
+    )
+    with pytest.raises(InvalidInput, match=r"^batching dimension sizes must match for lhs/rhs$"):
+        program.specialised([(2, 8), (3, 2, 8)])
+    with pytest.raises(InvalidInput, match=r"^Expected value >= 1 for dimension variable 's'\.$"):
+        program.specialised([(2, 8), (2, 0, 8)])
