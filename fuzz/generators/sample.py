@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from typing import TypeVar
+
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis.strategies import SearchStrategy
 
-from fuzz.generators.program import Program
+Drawn = TypeVar("Drawn")
 
 
-def draw_sample(strategy: SearchStrategy[Program], count: int, number: int = 1) -> list[Program]:
+def draw_sample(strategy: SearchStrategy[Drawn], count: int, number: int = 1) -> list[Drawn]:
     """Up to `count` programs of `strategy`; `number` is the seed."""
-    drawn: list[Program] = []
+    drawn: list[Drawn] = []
 
     @seed(number)
     @settings(
@@ -21,7 +23,7 @@ def draw_sample(strategy: SearchStrategy[Program], count: int, number: int = 1) 
         suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
     )
     @given(strategy)
-    def collect(program: Program) -> None:
+    def collect(program: Drawn) -> None:
         drawn.append(program)
 
     collect()

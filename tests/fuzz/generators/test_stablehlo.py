@@ -4,8 +4,9 @@ from collections import Counter
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, Phase, find, given, seed, settings
+from hypothesis import find, settings
 
+from fuzz.generators import draw_sample
 from fuzz.generators.stablehlo import RULES, Dynamism, SymbolicFeature, SymbolicProgram, symbolics
 from fuzz.generators.stablehlo.sizes import Size
 from hlo.evaluator import evaluate
@@ -29,28 +30,9 @@ OPERATIONS = {
 }
 
 
-def draw(count: int, number: int = 1) -> list[SymbolicProgram]:
-    programs: list[SymbolicProgram] = []
-
-    @seed(number)
-    @settings(
-        max_examples=count,
-        database=None,
-        deadline=None,
-        phases=[Phase.generate],
-        suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
-    )
-    @given(symbolics())
-    def collect(program: SymbolicProgram) -> None:
-        programs.append(program)
-
-    collect()
-    return programs
-
-
 @pytest.fixture(scope="module")
 def drawn() -> list[SymbolicProgram]:
-    return draw(PROGRAMS)
+    return draw_sample(symbolics(), PROGRAMS)
 
 
 def operations(module: StableHloModule) -> list[Any]:
