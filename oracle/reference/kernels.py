@@ -92,14 +92,20 @@ def _compiler_options() -> dict[str, bool | int] | None:
     return _COMPILER_OPTIONS
 
 
+MOST_COMPILED = 512
+"""How many compiled functions are kept: each takes 1.4 MB, and a long campaign always comes to new ones."""
+
 _compiled: dict[Hashable, JaxFunction] = {}
 
 
 def compiled(kernel: Kernel) -> JaxFunction:
-    """The jitted function of `kernel`, the same object for equal keys."""
-    function = _compiled.get(kernel.key)
+    """The jitted function of `kernel`, the same object for equal keys of which one was used lately."""
+    function = _compiled.pop(kernel.key, None)
     if function is None:
-        function = _compiled[kernel.key] = jax.jit(kernel.function, compiler_options=_compiler_options())
+        function = jax.jit(kernel.function, compiler_options=_compiler_options())
+        if len(_compiled) >= MOST_COMPILED:
+            del _compiled[next(iter(_compiled))]  # the one that was not used for longest
+    _compiled[kernel.key] = function
     return function
 
 
