@@ -100,5 +100,5 @@ def test_a_size_that_the_export_excludes_is_refused() -> None:
     x = jax.ShapeDtypeStruct(symbolic_shape("b, s", constraints=["b >= 3"]), jnp.float32)
     program = export_jax(lambda x: x + 1, x)
     specialise(program, Assignment(((3, 2),)))
-    with pytest.raises(InvalidInput, match="b >= 3"):
+    with pytest.raises(InvalidInput, match="b - 3"):
         specialise(program, Assignment(((2, 2),)))
