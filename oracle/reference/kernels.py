@@ -92,8 +92,9 @@ def _compiler_options() -> dict[str, bool | int] | None:
     return _COMPILER_OPTIONS
 
 
-MOST_COMPILED = 512
-"""How many compiled functions are kept: each takes 1.4 MB, and a long campaign always comes to new ones."""
+MOST_COMPILED = 256
+"""How many compiled functions are kept: each takes some megabytes, and a long campaign always comes to new ones. A
+graph needs 20, mostly those of the graphs before it."""
 
 _compiled: dict[Hashable, JaxFunction] = {}
 
